@@ -107,6 +107,7 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
     // A request that ends at its deadline has no phase of the answer that it waited for.
     let total = known.max(tally.service.sum());
     let rest = total.saturating_sub(known);
+    let is_event_late = |kind| kind == ErrorKind::TimeoutEvent;
     let share =
         |part: Duration| display::format_whole_percent(part.as_secs_f64() / total.as_secs_f64());
     let opened = || {
@@ -125,6 +126,13 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         format!(
             "{} of its time is waiting for the first byte: the server works on the answer.",
             share(first_byte)
+        )
+    } else if largest == body && count_errors(tally, is_event_late) * 2 > row.executed {
+        format!(
+            "{} of its time is waiting for an event that did not come in time: {} of {} timed out.",
+            share(body),
+            display::format_count(count_errors(tally, is_event_late)),
+            display::format_counted(row.executed, "execution")
         )
     } else if largest == body {
         let each = row.received_bytes / row.executed.max(1);
@@ -154,6 +162,13 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
     }
 }
 
+/// Counts the failures of a step whose kind is wanted.
+fn count_errors(tally: &StepTally, is_wanted: fn(ErrorKind) -> bool) -> u64 {
+    let errors = tally.errors.iter();
+    let wanted = errors.filter(|error| is_wanted(error.kind));
+    wanted.map(|error| error.count).sum()
+}
+
 /// Explains the time outside all phases.
 fn explain_time_outside_phases(
     row: &StepRow,
@@ -161,15 +176,8 @@ fn explain_time_outside_phases(
     share: &str,
     known: Duration,
 ) -> String {
-    let count = |wanted: fn(ErrorKind) -> bool| -> u64 {
-        let errors = tally.errors.iter();
-        errors
-            .filter(|error| wanted(error.kind))
-            .map(|error| error.count)
-            .sum()
-    };
-    let timeouts = count(ErrorKind::is_timeout);
-    let connecting = count(|kind| kind == ErrorKind::TimeoutConnect);
+    let timeouts = count_errors(tally, ErrorKind::is_timeout);
+    let connecting = count_errors(tally, |kind| kind == ErrorKind::TimeoutConnect);
     if timeouts == 0 {
         return if row.retries > 0 && row.inner.is_empty() {
             format!("{share} of its time is in requests that had no answer and were sent again.")

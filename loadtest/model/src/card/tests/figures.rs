@@ -327,6 +327,33 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
 }
 
 #[test]
+fn the_time_of_a_stream_that_fell_silent_was_spent_waiting_for_an_event() {
+    let mut record = record(&["follow"]);
+    let step = &mut record.windows.steady.steps[0];
+    *step = StepTally {
+        executed: 10,
+        failed: 10,
+        requests: 10,
+        received_bytes: 800,
+        ..StepTally::default()
+    };
+    step.service.record_n(ms(1_000), 10);
+    step.phases.first_byte.record_n(ms(1), 10);
+    step.phases.body.record_n(ms(999), 10);
+    step.errors = vec![error(ErrorKind::TimeoutEvent, 10)];
+    let why = |record: &ScenarioRecord| Card::grade(record, None).bottleneck.unwrap().why;
+    assert_eq!(
+        why(&record),
+        "99.9 % of its time is waiting for an event that did not come in time: 10 of 10 executions timed out."
+    );
+    // A few are not what takes the time.
+    let step = &mut record.windows.steady.steps[0];
+    (step.ok, step.satisfied, step.failed) = (9, 9, 1);
+    step.errors = vec![error(ErrorKind::TimeoutEvent, 1)];
+    assert!(why(&record).starts_with("99.9 % of its time is reading the body, 80 B each"));
+}
+
+#[test]
 fn the_time_of_requests_that_were_lost_and_sent_again_is_told_as_such() {
     let mut record = record(&["ping"]);
     let step = &mut record.windows.steady.steps[0];
