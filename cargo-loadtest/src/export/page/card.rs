@@ -254,7 +254,7 @@ mod tests {
         };
         assert_eq!(
             why[0].words,
-            "There are no times to draw: no journey has succeeded."
+            "There are no times to draw: no step was executed."
         );
     }
 

@@ -102,12 +102,14 @@ pub(super) fn build_over_time(card: &Card) -> Option<Section> {
     }
     let mut blocks = Vec::new();
     if !chart::has_times(&card.course) {
-        let what = if card.headline.single_request {
-            "request"
+        let why = if card.steps.iter().all(|step| step.executed == 0) {
+            "no step was executed"
+        } else if card.headline.single_request {
+            "no request has succeeded"
         } else {
-            "journey"
+            "no journey has succeeded"
         };
-        let words = format!("There are no times to draw: no {what} has succeeded.");
+        let words = format!("There are no times to draw: {why}.");
         blocks.push(Block::Sentences(vec![Sentence::small(words)]));
     }
     let charts = chart::draw_over_time(card);

@@ -112,11 +112,16 @@ fn describe_traffic(card: &Card) -> Option<Sentence> {
         "opened"
     };
     let connections = match sum(|step| step.phases.connections) {
-        0 => "over kept connections".to_owned(),
-        count => format!("{} {outcome}", display::format_counted(count, "connection")),
+        // Over none, where the target cannot be reached.
+        0 if sum(|step| step.received_bytes) == 0 => String::new(),
+        0 => ", over kept connections".to_owned(),
+        count => format!(
+            ", {} {outcome}",
+            display::format_counted(count, "connection")
+        ),
     };
     let mut words = format!(
-        "{}: {} sent, {} received, {connections}",
+        "{}: {} sent, {} received{connections}",
         display::format_counted(requests, "request"),
         display::format_bytes(sum(|step| step.sent_bytes)),
         display::format_bytes(sum(|step| step.received_bytes)),

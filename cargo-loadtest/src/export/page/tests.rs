@@ -239,6 +239,15 @@ fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
     }
     steps.truncate(2);
     assert!(sum(&report).ends_with(" received, over kept connections."));
+    // Nothing came over any where the target cannot be reached.
+    let mut unreachable = report.clone();
+    for step in &mut unreachable.cards[0].steps {
+        step.received_bytes = 0;
+    }
+    assert_eq!(
+        sum(&unreachable),
+        "2\u{202f}000 requests: 4.0 kB sent, 0 B received."
+    );
     report.cards[0].steps[0].phases.connections = 1;
     assert_eq!(
         sum(&report),
