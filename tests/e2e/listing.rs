@@ -221,10 +221,11 @@ fn a_folder_of_a_member_stands_for_it_and_the_root_for_all() {
 }
 
 fn the_root_of_a_workspace_stands_for_its_default_members() {
-    let manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"alpha\", \"beta\"]\ndefault-members = [\"beta\"]\n\n\
-                    [profile.dev]\ndebug = false\n";
+    let more = "[workspace]\nmembers = [\"alpha\", \"beta\"]\ndefault-members = [\".\", \"beta\"]\n\n\
+                [profile.dev]\ndebug = false\n";
     let project = Files::new("defaults")
-        .file("Cargo.toml", manifest)
+        .package("", "root", more)
+        .file("tests/load.rs", scenario("third"))
         .package("alpha", "alpha", "")
         .file("alpha/tests/load.rs", scenario("first"))
         .package("beta", "beta", "")
@@ -234,9 +235,13 @@ fn the_root_of_a_workspace_stands_for_its_default_members() {
         let call = project.tool("list", "--format json").line(more);
         identities(&call.run().exits(0).stdout)
     };
-    assert_eq!(list(""), ["beta::load::second"]);
-    let both = ["alpha::load::first", "beta::load::second"];
-    assert_eq!(list("--workspace"), both);
+    let all = [
+        "alpha::load::first",
+        "beta::load::second",
+        "root::load::third",
+    ];
+    assert_eq!(list(""), all[1..]);
+    assert_eq!(list("--workspace"), all);
 }
 
 fn a_load_test_whose_features_are_off_is_left_out() {

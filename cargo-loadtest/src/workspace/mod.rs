@@ -193,18 +193,16 @@ impl Workspace {
     /// The names of the members that `default-members` selects; none where it is not set. The root package alone is
     /// what cargo takes where it is not set, and load tests often are in a member of their own.
     pub(crate) fn default_members(&self) -> Vec<String> {
-        let all = self.packages();
-        let defaults: Vec<_> = self
-            .metadata
-            .iter()
+        let metadata = self.metadata.iter();
+        let defaults: Vec<_> = metadata
             .flat_map(Metadata::workspace_default_packages)
-            .filter(|package| folder(package) != self.root)
-            .map(|package| package.name.to_string())
             .collect();
-        if defaults.len() == all.len() {
+        let is_root_alone = matches!(&*defaults, [only] if folder(only) == self.root);
+        if is_root_alone || defaults.len() == self.packages().len() {
             return Vec::new();
         }
-        defaults
+        let names = defaults.iter();
+        names.map(|package| package.name.to_string()).collect()
     }
 
     /// The member called `name`.
