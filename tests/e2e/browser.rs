@@ -16,6 +16,12 @@ const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-f
     --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
     --hide-scrollbars --remote-debugging-pipe";
 
+/// Takes what was awaited away once it was clicked on.
+const NOTE_CLICKS: &str = "addEventListener('click', ({ target }) => {
+    const awaited = sessionStorage.getItem('awaited');
+    if (awaited && target.closest(awaited)) sessionStorage.removeItem('awaited');
+}, { capture: true })";
+
 /// A browser with tabs, of which one is used; dropped, it is closed.
 #[derive(Debug)]
 pub(crate) struct Browser {
@@ -26,8 +32,6 @@ pub(crate) struct Browser {
     /// Each with its session.
     tabs: Vec<(String, String)>,
     last: u64,
-    /// The clicks on parts of pages so far.
-    clicks: u64,
     /// What the page did since it was opened.
     events: Vec<Value>,
     folder: TempDir,
@@ -71,7 +75,6 @@ impl Browser {
             session: None,
             tabs: Vec::new(),
             last: 0,
-            clicks: 0,
             events: Vec::new(),
             folder,
         };
@@ -94,6 +97,11 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.call(&format!("{domain}.enable"), json!({}));
         }
+        // Every page notes by itself that it got the awaited click, for another one may be there by then.
+        self.call(
+            "Page.addScriptToEvaluateOnNewDocument",
+            json!({ "source": NOTE_CLICKS }),
+        );
     }
 
     /// Brings a tab to the front, by its number from 0; the others are hidden.
@@ -263,13 +271,13 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", parameters);
     }
 
-    /// Clicks there.
-    pub(crate) fn click(&mut self, x: f64, y: f64) {
-        for kind in ["mousePressed", "mouseReleased"] {
-            let parameters =
-                json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
-            self.call("Input.dispatchMouseEvent", parameters);
-        }
+    /// Clicks there, with all of `while_pressed` done before the button of the mouse is let go.
+    pub(crate) fn click(&mut self, [x, y]: [f64; 2], while_pressed: impl FnOnce(&mut Self)) {
+        let button =
+            |kind: &str| json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", button("mousePressed"));
+        while_pressed(self);
+        self.call("Input.dispatchMouseEvent", button("mouseReleased"));
     }
 
     /// Waits until there is such a part of the page.
@@ -278,23 +286,17 @@ impl Browser {
         self.place_of(selector);
     }
 
-    /// Clicks on the middle of a part of the page, once it is there; again if the page gave way to another one, or to
-    /// itself, before the click came.
+    /// Clicks on the middle of a part of the page, once it is there; again if it, or its page, gave way to another one
+    /// before the click came.
     #[track_caller]
     pub(crate) fn click_on(&mut self, selector: &str) {
-        self.clicks += 1;
-        let number = self.clicks;
-        let listen = format!(
-            "document.querySelector({})?.addEventListener('click', () => sessionStorage.setItem('clicks', {number}), {{ capture: true }})",
-            json!(selector)
-        );
+        let awaited = json!(selector);
         wait_at_most(LIMIT, selector, || {
             let place = self.place_of(selector);
-            let [x, y] = [0, 1].map(|at| place[at].as_f64().expect("a place"));
-            self.value(&listen);
-            self.click(x, y);
-            let clicks = self.value("sessionStorage.getItem('clicks')");
-            (clicks == json!(number.to_string())).then_some(())
+            self.value(&format!("sessionStorage.setItem('awaited', {awaited})"));
+            self.click(place, |_| {});
+            let is_awaited = self.value("sessionStorage.getItem('awaited')") == awaited;
+            (!is_awaited).then_some(())
         });
     }
 
@@ -309,7 +311,7 @@ impl Browser {
 
     /// Where the middle of a part of the page is, once it is there and can be used.
     #[track_caller]
-    fn place_of(&mut self, selector: &str) -> Value {
+    pub(crate) fn place_of(&mut self, selector: &str) -> [f64; 2] {
         let look = format!(
             "(() => {{
                 const part = document.querySelector({});
@@ -324,8 +326,8 @@ impl Browser {
         wait_at_most(LIMIT, selector, || {
             // A page that gives way to another one has no answer.
             let answer = self.ask("Runtime.evaluate", look.clone())?;
-            let place = answer["result"]["value"].clone();
-            place.is_array().then_some(place)
+            let place = &answer["result"]["value"];
+            Some([place[0].as_f64()?, place[1].as_f64()?])
         })
     }
 

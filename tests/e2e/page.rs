@@ -318,7 +318,7 @@ fn a_series_is_switched_off_by_its_entry_in_the_legend() {
         serde_json::json!(["p95", "true", true])
     );
     let [left, top, width, height] = place(&mut browser, button);
-    browser.click(left + width / 2.0, top + height / 2.0);
+    browser.click([left + width / 2.0, top + height / 2.0], |_| {});
     assert_eq!(
         browser.value(&state),
         serde_json::json!(["p95", "false", false])

@@ -20,6 +20,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_run_is_started_watched_and_its_report_exported_and_compared,
         a_second_run_waits_for_the_first_and_can_be_taken_back,
         stop_lets_requests_in_flight_end_and_abort_does_not,
+        a_button_is_clicked_however_long_it_is_held,
         what_happens_in_a_run_is_spoken,
         a_run_of_a_terminal_is_watched_and_outlives_its_page,
         each_scenario_of_a_mix_is_watched,
@@ -180,6 +181,31 @@ fn stop_lets_requests_in_flight_end_and_abort_does_not() {
         assert_eq!(journey.cancelled > 0, is_aborted, "{journey:?}");
         dashboard.end().exits(0);
     }
+}
+
+fn a_button_is_clicked_however_long_it_is_held() {
+    let server = Server::start(|_| Reply::text("ok"));
+    let sandbox = Sandbox::new();
+    let dashboard = Dashboard::start(&sandbox, "");
+    let mut browser = dashboard.browse();
+    let load = [("users", "2"), ("duration", "1h")];
+    start_run(&mut browser, "site::load::single", &server, &load);
+    browser.wait_until_there_is("#live-figures .tiles");
+    let stop = browser.place_of("form[action='/runs/stop'] button");
+    browser.click(stop, |browser| {
+        // The figures are new each second, and so is the line of the run with its button.
+        for _ in 0..2 {
+            browser.value("document.querySelector('#live-figures').isOld = true");
+            wait_for("other figures", || {
+                let is_old =
+                    browser.value("document.querySelector('#live-figures').isOld ?? false");
+                (is_old == false).then_some(())
+            });
+        }
+    });
+    browser.wait_until_there_is(".verdict");
+    assert_eq!(sandbox.record().end.ending, EndReason::Interrupted);
+    dashboard.end().exits(0);
 }
 
 fn what_happens_in_a_run_is_spoken() {

@@ -43,7 +43,9 @@
   const isInUse = (part) => {
     const selection = getSelection();
     const active = document.activeElement;
-    return (part.contains(active) && active.matches("input,select,textarea"))
+    // A button that is replaced while it is pressed is not clicked on.
+    return part.matches(":active")
+      || (part.contains(active) && active.matches("input,select,textarea"))
       || (selection.rangeCount > 0 && !selection.isCollapsed && part.contains(selection.anchorNode));
   };
   const replace = (id, html) => {
