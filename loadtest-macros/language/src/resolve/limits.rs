@@ -1,21 +1,26 @@
 //! Checks the limits on rows of `async` steps and on tags of steps.
 
 use super::ResolvedScenario;
+use super::shape::explain_missing_events;
 use crate::suggest::{MacroErrors, closest_word, list_names};
-use loadtest_model::threshold::Subject;
+use loadtest_model::threshold::{Metric, Part, Subject};
 use syn::LitStr;
 
-/// Notes limits on rows of a step that has none, and limits on tags that no step has.
+/// Notes limits on rows and streams of a step that has none, and limits on tags that no step has.
 pub(super) fn check_limits(scenario: &ResolvedScenario, errors: &mut MacroErrors) {
     for step in scenario.steps.iter().filter(|step| !step.is_async) {
-        let limits = step.options.thresholds.iter();
-        for limit in limits.filter(|limit| matches!(limit.threshold.subject, Subject::Row(_))) {
-            let name = &step.name;
-            let message = format!(
-                "a row is one of the requests of an `async` step, and `{name}` sends one request: \
-                 write the limit without `row(..)`"
-            );
-            errors.add_on(&limit.written, message);
+        for limit in &step.options.thresholds {
+            let metric = &limit.threshold.metric;
+            if matches!(limit.threshold.subject, Subject::Row(_)) {
+                let name = &step.name;
+                let message = format!(
+                    "a row is one of the requests of an `async` step, and `{name}` sends one request: \
+                     write the limit without `row(..)`"
+                );
+                errors.add_on(&limit.written, message);
+            } else if is_of_streams(metric) && !step.response.is_stream() {
+                errors.add_on(&limit.written, explain_missing_events(metric, step));
+            }
         }
     }
     for limit in &scenario.options.thresholds {
@@ -41,6 +46,13 @@ pub(super) fn check_limits(scenario: &ResolvedScenario, errors: &mut MacroErrors
             errors.add_on(&limit.written, message);
         }
     }
+}
+
+fn is_of_streams(metric: &Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Units | Metric::Time(Part::FirstEvent | Part::Gap | Part::PerUnit, _)
+    )
 }
 
 fn explain_unknown_tag(tag: &str, scenario: &ResolvedScenario) -> String {

@@ -9,6 +9,7 @@ use crate::spelling::source_text;
 use crate::suggest::MacroErrors;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use std::fmt;
 use syn::{ReturnType, Signature};
 
 pub(super) fn check_scenario(function: &ScenarioFn, errors: &mut MacroErrors) {
@@ -262,15 +263,21 @@ pub(super) fn check_stream_options(step: &ResolvedStep, errors: &mut MacroErrors
             "the body of `{name}` makes its requests, so `{key}` has no effect: look at each event of \
              `http.get(..).events::<T>()`"
         )
-    } else if step.response.is_unit {
-        format!(
-            "`{key}` needs `Events<T>`, and the answer of this step is not read: write `-> Events<Value>`"
-        )
     } else {
-        let answer = source_text(&step.response.ty);
-        format!("`{key}` needs `Events<T>`, and this step answers `{answer}`")
+        explain_missing_events(key, step)
     };
     errors.add_at(key.span(), message);
+}
+
+/// Says why a step that is not `async` cannot have `what`: its answer is read as a whole, or not at all.
+pub(super) fn explain_missing_events(what: impl fmt::Display, step: &ResolvedStep) -> String {
+    if step.response.is_unit {
+        return format!(
+            "`{what}` needs `Events<T>`, and the answer of this step is not read: write `-> Events<Value>`"
+        );
+    }
+    let answer = source_text(&step.response.ty);
+    format!("`{what}` needs `Events<T>`, and this step answers `{answer}`")
 }
 
 /// Returns true if `body` defines an item or a variable with that name.

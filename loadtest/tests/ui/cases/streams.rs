@@ -39,6 +39,10 @@ fn scenario() {
     fn nothing_is_good() -> Events<Chunk>;
     #[step(get = "/", good > 95%)]
     fn what_is_good() -> Events<Chunk>;
+    #[step(get = "/", first_event.p95 < 800ms)]
+    fn limit_of_streams() -> Chunk;
+    #[step(get = "/", units > 5/s)]
+    fn units_of_nothing();
     #[step(first = |chunk| true)]
     async fn sends_itself(http: &mut Http) -> Result<(), Error> {
         http.get("/").events::<Chunk>().await?;
