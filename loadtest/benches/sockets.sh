@@ -3,10 +3,10 @@
 #
 #   loadtest/benches/sockets.sh [SOCKETS] [PER_SECOND] [SECONDS]      2000 sockets, 100 messages a second, 60 s
 #
-# Each socket asks once a second and awaits its answer, while the server sends all of them so many messages a second, which
-# are taken with the next answer. Memory is the resident set of the process five seconds before the end, less that of the
-# same with one socket, by socket. At the end the server's count stands beside the card, which has ours: they differ by
-# what is on its way when the sockets are closed. `PEERS_DIR` keeps what was built.
+# The server sends so many messages a second to each socket. The step takes one after the other as they come, and once a
+# second asks a question and awaits its answer. Memory is the resident set of the process five seconds before the end, less
+# that of the same with one socket, by socket. At the end the server's count stands beside the card, which has ours: they
+# differ by what is on its way when the sockets are closed. `PEERS_DIR` keeps what was built.
 set -euo pipefail
 
 sockets=${1:-2000} per_second=${2:-100} seconds=${3:-60}
@@ -26,7 +26,7 @@ url=http://$(head -n 1 "$folder/counts")
 
 # resident SOCKETS: kilobytes of the process five seconds before its end
 resident() {
-    "$ours" sockets "$url" "$seconds" "$1" >"$folder/output" 2>&1 </dev/null &
+    "$ours" sockets "$url" "$seconds" "$1" "$per_second" >"$folder/output" 2>&1 </dev/null &
     local process=$!
     sleep $((seconds - 5))
     awk '/^VmRSS/ { print $2 }' "/proc/$process/status"

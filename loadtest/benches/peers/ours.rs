@@ -1,6 +1,7 @@
-//! `ours one|three|http2|sockets URL SECONDS [USERS]`: loadtest, as a program of its own.
+//! `ours one|three|http2|sockets URL SECONDS [USERS [PER_SECOND]]`: loadtest, as a program of its own.
 
 use loadtest::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 #[response]
@@ -51,17 +52,22 @@ struct Heard {
     id: Option<u64>,
 }
 
+/// The messages that a second brings besides the answer.
+static PER_SECOND: AtomicU32 = AtomicU32::new(1);
+
 #[scenario]
 fn sockets() {
     #[step(ws = "/", once)]
     fn feed() -> Socket<Heard>;
 
-    #[step(think = 1s)]
+    #[step]
     async fn ask(feed: &Socket<Heard>, vu: &mut Vu) -> Result<(), Error> {
         let id = vu.iteration();
         let answer = feed.ask(&json!({ "id": id }));
         answer.until(|heard| heard.id == Some(id)).await?;
-        feed.heard();
+        for _ in 0..PER_SECOND.load(Relaxed) {
+            feed.next().await?;
+        }
         Ok(())
     }
 }
@@ -69,7 +75,7 @@ fn sockets() {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let mut given = std::env::args().skip(1);
-    let mut next = || given.next().expect("ours one|three|http2|sockets URL SECONDS [USERS]");
+    let mut next = || given.next().expect("ours one|three|http2|sockets URL SECONDS [USERS [PER_SECOND]]");
     let scenario = match next().as_str() {
         "one" => one(),
         "http2" => http2(),
@@ -79,6 +85,9 @@ async fn main() {
     let url = next();
     let seconds = next().parse().expect("seconds");
     let users = given.next().map_or(64, |users| users.parse().expect("users"));
+    if let Some(messages) = given.next() {
+        PER_SECOND.store(messages.parse().expect("messages"), Relaxed);
+    }
     let load = loadtest_model::definition::Load::users(users, Duration::from_secs(seconds));
     let card = loadtest::Run::new(scenario)
         .load(load)

@@ -14,6 +14,7 @@ use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -219,40 +220,46 @@ impl<T> Socket<T> {
         time: Option<Duration>,
         operation: impl Future<Output = Result<Instant, Failure>>,
     ) -> Result<(), Error> {
-        let operation = async { operation.await.map(|at| ((), at)) };
+        let operation = pin!(async { operation.await.map(|at| ((), at)) });
         self.measure_value(name, time, operation).await
     }
 
-    async fn measure_value<R>(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    fn measure_value<R>(
         &self,
         name: &str,
         time: Option<Duration>,
-        operation: impl Future<Output = Result<(R, Instant), Failure>>,
-    ) -> Result<R, Error> {
-        let sender = step_sender()?;
-        let measured = sender.begin_operation(name, self.target()).await;
-        let measured = measured.map_err(measured_error)?;
-        let time = time.unwrap_or(measured.timeout());
-        let ended = timeout(time, operation).await;
-        let failure = match ended {
-            Ok(Ok((value, at))) => {
-                measured.finish(OperationEnd {
-                    at: Some(at),
-                    ..OperationEnd::default()
-                });
-                return Ok(value);
-            }
-            Ok(Err(failure)) => failure,
-            Err(_) => self.silence(time),
-        };
-        measured.finish(OperationEnd {
-            failure: Some(failure.clone()),
-            ..OperationEnd::default()
-        });
-        Err(measured_error(Failure {
-            message: format!("`{name}` failed: {}", failure.message),
-            ..failure
-        }))
+        operation: Pin<&mut impl Future<Output = Result<(R, Instant), Failure>>>,
+    ) -> impl Future<Output = Result<R, Error>> {
+        async move {
+            let sender = step_sender()?;
+            let measured = sender.begin_operation(name, self.target()).await;
+            let measured = measured.map_err(measured_error)?;
+            let time = time.unwrap_or(measured.timeout());
+            let ended = timeout(time, operation).await;
+            let failure = match ended {
+                Ok(Ok((value, at))) => {
+                    measured.finish(OperationEnd {
+                        at: Some(at),
+                        ..OperationEnd::default()
+                    });
+                    return Ok(value);
+                }
+                Ok(Err(failure)) => failure,
+                Err(_) => self.silence(time),
+            };
+            measured.finish(OperationEnd {
+                failure: Some(failure.clone()),
+                ..OperationEnd::default()
+            });
+            Err(measured_error(Failure {
+                message: format!("`{name}` failed: {}", failure.message),
+                ..failure
+            }))
+        }
     }
 
     /// Says that the target does not read what is sent, if so.
@@ -315,55 +322,45 @@ impl<'a, T> SocketWait<'a, T> {
     }
 }
 
-impl<T: FromBody> SocketWait<'_, T> {
-    async fn run(self) -> Result<T, Error> {
-        let Self {
-            socket,
-            name,
-            message,
-            is_wanted,
-            timeout,
-        } = self;
-        let message = message.transpose()?;
-        let is_asked = message.is_some();
-        let connection = &socket.connection;
-        let called = Instant::now();
-        let receive = async {
-            let from = match message {
-                Some(message) => connection.send(message.is_text, &message.data)?,
-                None => 0,
-            };
-            let look = |message: &SocketMessage| {
-                let data = T::from_body(&message.data);
-                let data = data.map_err(|reason| {
-                    let reason = format!("a message cannot be read: {reason}");
-                    Failure::new(ErrorKind::BodyDecode, reason)
-                })?;
-                let is_wanted = is_wanted.as_ref().is_none_or(|wanted| wanted(&data));
-                Ok(is_wanted.then_some(data))
-            };
-            let (value, at) = connection.receive(from, look).await?;
-            Ok((value, at.max(called)))
-        };
-        let waiting = socket.measure_value(&name, timeout, receive);
-        if is_asked {
-            return waiting.await;
-        }
-        let sender = step_sender()?;
-        tokio::select! {
-            biased;
-            heard = waiting => heard,
-            () = sender.end_listening() => unreachable!("the step is dropped"),
-        }
-    }
-}
-
 impl<'a, T: FromBody> IntoFuture for SocketWait<'a, T> {
     type Output = Result<T, Error>;
     type IntoFuture = Local<'a, Self::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.run())
+    fn into_future(mut self) -> Self::IntoFuture {
+        // Many users wait at once, so nothing in here is moved: a future has room for each place that a value is in.
+        Box::pin(async move {
+            let message = self.message.take().transpose()?;
+            let is_asked = message.is_some();
+            let called = Instant::now();
+            let receive = pin!(async {
+                let connection = &self.socket.connection;
+                let from = match &message {
+                    Some(message) => connection.send(message.is_text, &message.data)?,
+                    None => 0,
+                };
+                let look = |message: &SocketMessage| {
+                    let data = T::from_body(&message.data);
+                    let data = data.map_err(|reason| {
+                        let reason = format!("a message cannot be read: {reason}");
+                        Failure::new(ErrorKind::BodyDecode, reason)
+                    })?;
+                    let is_wanted = self.is_wanted.as_ref().is_none_or(|wanted| wanted(&data));
+                    Ok(is_wanted.then_some(data))
+                };
+                let (value, at) = connection.receive(from, look).await?;
+                Ok((value, at.max(called)))
+            });
+            let waiting = self.socket.measure_value(&self.name, self.timeout, receive);
+            if is_asked {
+                return waiting.await;
+            }
+            let sender = step_sender()?;
+            tokio::select! {
+                biased;
+                heard = waiting => heard,
+                () = sender.end_listening() => unreachable!("the step is dropped"),
+            }
+        })
     }
 }
 

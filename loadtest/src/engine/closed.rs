@@ -1,7 +1,9 @@
 //! The closed models: users that start their next iteration when the last one ends, and a fixed
 //! number of iterations shared by users.
 
-use super::iteration::{Arrival, IterationObserver, NoObserver, VirtualUser};
+use super::iteration::{
+    Arrival, InBox, InTask, IterationObserver, NoObserver, RequestPlacement, VirtualUser,
+};
 use super::outcome::StepOutcome;
 use super::pacer::Pacer;
 use super::users::UserTasks;
@@ -12,6 +14,7 @@ use crate::transport::{Exchange, Transport};
 use loadtest_model::definition::Reads;
 use loadtest_model::schedule::{self, Model};
 use std::cell::Cell;
+use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -203,6 +206,7 @@ pub(super) async fn drive_users<T: Transport + 'static>(
     let most = u64::from(state.plan.max_users);
     let rows = state.row_limit();
     let end = state.start + state.schedule.end().unwrap_or_default();
+    let has_async_steps = state.has_async_steps();
     let mut door = StartThrottle::new(spec, state.start);
     for number in (0..spec.partition.count_of(most)).map(|own| spec.partition.to_global(own)) {
         if state.feed_index(number, 0) >= rows {
@@ -224,7 +228,12 @@ pub(super) async fn drive_users<T: Transport + 'static>(
             break;
         }
         let user = spec.make_user(number);
-        users.spawn_user(run_user(user, number, due, answer, Rc::clone(state)));
+        let state = Rc::clone(state);
+        if has_async_steps {
+            users.spawn_user(run_user::<InBox, T>(user, number, due, answer, state));
+        } else {
+            users.spawn_user(run_user::<InTask, T>(user, number, due, answer, state));
+        }
     }
     drop(door);
     tokio::select! {
@@ -234,62 +243,69 @@ pub(super) async fn drive_users<T: Transport + 'static>(
     }
 }
 
-async fn run_user<T: Transport>(
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` has room for its arguments twice"
+)]
+fn run_user<P: RequestPlacement, T: Transport>(
     mut user: Box<VirtualUser<T>>,
     number: u64,
     first: Instant,
     mut answer: FirstAnswer,
     state: Rc<WorkerState>,
-) -> Option<Box<VirtualUser<T>>> {
-    let mut pace = Pace { intended: first };
-    // The iteration number is that of the user and of its own count, whatever others do.
-    let mut count = 0;
-    let mut active_until = first;
-    let mut arrival = Arrival {
-        iteration: iteration_number(number, count),
-        feed_index: state.feed_index(number, count),
-        due: first,
-        ready_at: first,
-        begun_at: None,
-    };
-    loop {
-        // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
-        answer.arrived();
-        let mut due = pace.next_due(&user, &mut answer, &state).await;
-        let mut begun = Some(due);
-        count += 1;
-        if state.feed_index(number, count) >= state.row_limit() {
-            state.mark_out_of_rows();
-            break;
-        }
-        if due >= active_until {
-            let since = due.saturating_duration_since(state.start);
-            let Some(active) = state.schedule.active_span(number, since) else {
-                break;
-            };
-            active_until = state.start + active.end;
-            if state.start + active.start > due {
-                due = state.start + active.start;
-                pace.intended = due;
-                state
-                    .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
-                    .await;
-                begun = None;
-            }
-        }
-        if !state.is_running() {
-            break;
-        }
-        arrival = Arrival {
+) -> impl Future<Output = Option<Box<VirtualUser<T>>>> {
+    async move {
+        let mut pace = Pace { intended: first };
+        // The iteration number is that of the user and of its own count, whatever others do.
+        let mut count = 0;
+        let mut active_until = first;
+        let mut arrival = Arrival {
             iteration: iteration_number(number, count),
             feed_index: state.feed_index(number, count),
-            due,
-            ready_at: due,
-            begun_at: begun,
+            due: first,
+            ready_at: first,
+            begun_at: None,
         };
+        loop {
+            // A state that panicked is tallied; the next iteration tries again.
+            let ran = user.run_iteration::<P, _>(&arrival, &state, &mut answer);
+            let _tallied = ran.await;
+            answer.arrived();
+            let mut due = pace.next_due(&user, &mut answer, &state).await;
+            let mut begun = Some(due);
+            count += 1;
+            if state.feed_index(number, count) >= state.row_limit() {
+                state.mark_out_of_rows();
+                break;
+            }
+            if due >= active_until {
+                let since = due.saturating_duration_since(state.start);
+                let Some(active) = state.schedule.active_span(number, since) else {
+                    break;
+                };
+                active_until = state.start + active.end;
+                if state.start + active.start > due {
+                    due = state.start + active.start;
+                    pace.intended = due;
+                    state
+                        .pause_unless_stopping(due.saturating_duration_since(Instant::now()))
+                        .await;
+                    begun = None;
+                }
+            }
+            if !state.is_running() {
+                break;
+            }
+            arrival = Arrival {
+                iteration: iteration_number(number, count),
+                feed_index: state.feed_index(number, count),
+                due,
+                ready_at: due,
+                begun_at: begun,
+            };
+        }
+        user.with_last_steps()
     }
-    user.with_last_steps()
 }
 
 /// The times at which a user of a closed load is to start its iterations.
@@ -361,6 +377,7 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         step: 1,
         end: part(to),
     };
+    let has_async_steps = state.has_async_steps();
     let mut door = StartThrottle::new(spec, state.start);
     let mut begun = from;
     for user in from..to {
@@ -383,7 +400,15 @@ pub(super) async fn drive_iterations<T: Transport + 'static>(
         }
         begun += 1;
         let (user, state) = (spec.make_user(user), Rc::clone(state));
-        users.spawn_user(run_fixed_iterations(user, due, answer, numbers, state));
+        if has_async_steps {
+            users.spawn_user(run_fixed_iterations::<InBox, T>(
+                user, due, answer, numbers, state,
+            ));
+        } else {
+            users.spawn_user(run_fixed_iterations::<InTask, T>(
+                user, due, answer, numbers, state,
+            ));
+        }
     }
     drop(door);
     state.meeting_points.remove_users(to - begun);
@@ -414,7 +439,7 @@ struct IterationNumbers {
     end: u64,
 }
 
-async fn run_fixed_iterations<T: Transport>(
+async fn run_fixed_iterations<P: RequestPlacement, T: Transport>(
     mut user: Box<VirtualUser<T>>,
     mut due: Instant,
     mut answer: FirstAnswer,
@@ -434,11 +459,30 @@ async fn run_fixed_iterations<T: Transport>(
             begun_at: begun,
         };
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.run_iteration(arrival, &state, &mut answer).await;
+        let ran = user.run_iteration::<P, _>(&arrival, &state, &mut answer);
+        let _tallied = ran.await;
         answer.arrived();
         due = pace.next_due(&user, &mut answer, &state).await;
         begun = Some(due);
     }
     state.meeting_points.remove_users(1);
     user.with_last_steps()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::HttpTransport;
+
+    fn size_of_task<A, B, C, D, E, F>(_task: impl FnOnce(A, B, C, D, E) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_task_of_a_user_is_small_and_smaller_where_its_steps_are_async() {
+        let in_task = size_of_task(run_user::<InTask, HttpTransport>);
+        let in_box = size_of_task(run_user::<InBox, HttpTransport>);
+        assert!(in_task <= 2_560, "{in_task} bytes");
+        assert!(in_box <= 1_408, "{in_box} bytes");
+    }
 }

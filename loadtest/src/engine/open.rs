@@ -1,6 +1,6 @@
 //! The open model: arrivals go to free users; one that finds none waits, and the wait counts.
 
-use super::iteration::{Arrival, NoObserver, VirtualUser};
+use super::iteration::{Arrival, InBox, InTask, NoObserver, RequestPlacement, VirtualUser};
 use super::pacer::Pacer;
 use super::partition::Partition;
 use super::users::UserTasks;
@@ -155,6 +155,7 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
         partition,
     });
     let most = partition.count_of(state.plan.max_users.into()).max(1);
+    let has_async_steps = state.has_async_steps();
     let mut user_count = 0;
     let mut next = 0;
     while next < all && state.is_running() {
@@ -177,12 +178,12 @@ pub(super) async fn drive_arrivals<T: Transport + 'static>(
                 Assignment::ToNewUser => {
                     let arrival = queue.make_arrival(state, next, None);
                     let user = spec.make_user(partition.to_global(user_count));
-                    users.spawn_user(serve_arrivals(
-                        user,
-                        arrival,
-                        Rc::clone(&queue),
-                        Rc::clone(state),
-                    ));
+                    let (queue, state) = (Rc::clone(&queue), Rc::clone(state));
+                    if has_async_steps {
+                        users.spawn_user(serve_arrivals::<InBox, T>(user, arrival, queue, state));
+                    } else {
+                        users.spawn_user(serve_arrivals::<InTask, T>(user, arrival, queue, state));
+                    }
                     user_count += 1;
                 }
                 Assignment::Wait => {}
@@ -242,7 +243,7 @@ fn drop_arrivals(state: &WorkerState, partition: Partition, mut first: u64, behi
     }
 }
 
-async fn serve_arrivals<T: Transport>(
+async fn serve_arrivals<P: RequestPlacement, T: Transport>(
     mut user: Box<VirtualUser<T>>,
     first: Arrival,
     queue: Rc<ArrivalQueue>,
@@ -252,7 +253,9 @@ async fn serve_arrivals<T: Transport>(
     let mut next = Some(first);
     while let Some(arrival) = next {
         // A state that panicked is tallied; the next iteration tries again.
-        let _tallied = user.run_iteration(arrival, &state, &mut NoObserver).await;
+        let mut nobody = NoObserver;
+        let ran = user.run_iteration::<P, _>(&arrival, &state, &mut nobody);
+        let _tallied = ran.await;
         if user.sent_nothing || !user.has_waited {
             tokio::task::yield_now().await;
         }

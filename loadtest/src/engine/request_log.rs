@@ -15,15 +15,18 @@ use crate::transport::{AnswerDetails, Exchange, Failure, Received, UnfinishedExc
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{MessageCounts, OTHERS, StreamSample};
 use loadtest_model::schedule::Window;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
+use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most ended requests that are held back until a step is over.
-const MAX_HELD_REQUESTS: usize = 256;
+/// The most ended operations that are held back until a step is over: of the last one, the end of the step may say more.
+const MAX_HELD_OPERATIONS: usize = 1;
+/// The same of a step with streams, of which each fails later if the step cannot read one of its events.
+const MAX_HELD_WITH_STREAMS: usize = 256;
 /// The most distinct request names in one run of a step.
 const MAX_ROWS: usize = 1_000;
 
@@ -131,12 +134,19 @@ impl OwnWaits {
     }
 
     /// Returns when one wait has lasted for `limit`.
-    pub(super) async fn exceed(&self, limit: Duration) {
-        loop {
-            let now = Instant::now();
-            match self.since.get().map(|since| since + limit) {
-                Some(due) if due <= now => return,
-                due => tokio::time::sleep_until(due.unwrap_or(now + limit)).await,
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    pub(super) fn exceed(&self, limit: Duration) -> impl Future<Output = ()> {
+        async move {
+            loop {
+                let now = Instant::now();
+                let due = self.since.get().map(|since| since + limit);
+                if due.is_some_and(|due| due <= now) {
+                    return;
+                }
+                tokio::time::sleep_until(due.unwrap_or(now + limit)).await;
             }
         }
     }
@@ -180,7 +190,8 @@ pub(super) struct OpenOperation<'a> {
     start: Instant,
     /// From the instant at which it was due to its start.
     delay: Duration,
-    unfinished: Cell<UnfinishedExchange>,
+    /// What a request that is dropped has sent; other operations have none.
+    unfinished: OnceCell<Box<Cell<UnfinishedExchange>>>,
     /// What came of its answer, if that is read as a stream of events.
     arrivals: Option<Rc<Arrivals>>,
     is_closed: bool,
@@ -282,7 +293,7 @@ impl RequestLog {
             row: held.row,
             start: held.start,
             delay: held.delay,
-            unfinished: Cell::default(),
+            unfinished: OnceCell::new(),
             arrivals: None,
             is_closed: false,
         }
@@ -363,7 +374,7 @@ impl RequestLog {
             row,
             start,
             delay: start.saturating_duration_since(due),
-            unfinished: Cell::default(),
+            unfinished: OnceCell::new(),
             arrivals: None,
             is_closed: false,
         }
@@ -571,7 +582,7 @@ impl OpenOperation<'_> {
 
     /// The cell that takes what was sent if the request is dropped.
     pub(super) fn unfinished(&self) -> &Cell<UnfinishedExchange> {
-        &self.unfinished
+        self.unfinished.get_or_init(Box::default)
     }
 
     /// The name of its row.
@@ -649,8 +660,12 @@ impl OpenOperation<'_> {
         if let Some(stream) = stream {
             self.finish_stream(log, stream, failure.is_none());
         }
-        // The last one is held back: how the step ends may say more of it.
-        if log.finished.len() >= MAX_HELD_REQUESTS {
+        let most_held = if log.streams.is_empty() {
+            MAX_HELD_OPERATIONS
+        } else {
+            MAX_HELD_WITH_STREAMS
+        };
+        if log.finished.len() >= most_held {
             let RequestLog {
                 state,
                 step,
@@ -663,6 +678,10 @@ impl OpenOperation<'_> {
             arrivals
                 .finished
                 .set(Some(log.counted + log.finished.len()));
+        }
+        if log.finished.capacity() == 0 {
+            // Each of many users holds one.
+            log.finished.reserve_exact(MAX_HELD_OPERATIONS);
         }
         log.finished.push(FinishedOperation {
             row: self.row,
@@ -750,7 +769,8 @@ impl Drop for OpenOperation<'_> {
             return;
         }
         let now = Instant::now();
-        let UnfinishedExchange { traffic, phases } = self.unfinished.take();
+        let unfinished = self.unfinished.take().unwrap_or_default();
+        let UnfinishedExchange { traffic, phases } = unfinished.take();
         // A step may leave a stream when it has seen enough.
         let opened = self
             .arrivals

@@ -53,7 +53,7 @@ pub(super) struct AttemptSummary {
 
 impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
     /// Sends until there is an answer to go on with, or none to hope for.
-    pub(super) async fn send_until_settled(mut self) -> AttemptSummary {
+    pub(super) async fn send_until_settled(&mut self) -> AttemptSummary {
         // Only those that wait for an answer look at the clock.
         let until = self.context.def.until.as_ref();
         let deadline = until.map(|until| Instant::now() + until.within);

@@ -1,7 +1,7 @@
 //! Runs a single iteration of a load, by a user that has no other.
 
 use super::closed::iteration_number;
-use super::iteration::{Arrival, IterationObserver, VirtualUser};
+use super::iteration::{Arrival, InBox, IterationObserver, VirtualUser};
 use super::scenario_seed;
 use super::trace::WorkerTracing;
 use super::worker_state::{WorkerState, closed_feed_index};
@@ -144,7 +144,9 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         ready_at: start,
         begun_at: None,
     };
-    let ran = user.run_iteration(arrival, &state, observer).await;
+    let ran = user
+        .run_iteration::<InBox, _>(&arrival, &state, observer)
+        .await;
     user.run_last_steps(&state, observer).await;
     ran
 }

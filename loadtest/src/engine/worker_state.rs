@@ -154,6 +154,11 @@ impl WorkerState {
         result
     }
 
+    /// Returns whether users spend time in steps that send for themselves.
+    pub(super) fn has_async_steps(&self) -> bool {
+        self.definition.steps.iter().any(|def| def.sends_itself)
+    }
+
     pub(crate) fn is_running(&self) -> bool {
         self.phase.get() == RunPhase::Running
     }
@@ -193,7 +198,8 @@ impl WorkerState {
     /// under way have then.
     pub(crate) async fn wait_for_stream_end(&self, begun: Instant) {
         self.wait_for_stop().await;
-        tokio::time::sleep_until(begun + self.plan.graceful_stop).await;
+        // In a box, so that many streams have no room for it all the time.
+        Box::pin(tokio::time::sleep_until(begun + self.plan.graceful_stop)).await;
     }
 
     /// Waits until everything is to end at once.
@@ -298,7 +304,7 @@ impl WorkerState {
     }
 
     /// Begins the trace of an iteration, if requests carry one.
-    pub(super) fn begin_trace(&self, arrival: Arrival, started: Instant) -> Option<JourneyTrace> {
+    pub(super) fn begin_trace(&self, arrival: &Arrival, started: Instant) -> Option<JourneyTrace> {
         let tracing = self.tracing.as_ref()?;
         Some(tracing.begin(&self.schedule, arrival.iteration, arrival.due, started))
     }

@@ -198,7 +198,11 @@ impl Transport for HttpTransport {
             let stream = progress.stream.as_ref();
             let end = stream.and_then(|stream| stream.ended_at);
             let end = end.unwrap_or_else(Instant::now);
-            self.lanes.borrow_mut().push(lane);
+            let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
+            // A WebSocket has the connection now. Users that hold one need no lane until their next request.
+            if opened.is_none() || lane.routes.keep_any() {
+                self.lanes.borrow_mut().push(lane);
+            }
             progress.finish_call(end);
             let result = match outcome {
                 Ok(Ok(())) => decode_received(&mut progress),
@@ -207,7 +211,6 @@ impl Transport for HttpTransport {
                     Err(progress.name_redirect(progress.timeout_failure(timeout)))
                 }
             };
-            let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
             let socket = opened.and_then(|opened| Some(self.sockets()?.adopt(opened)));
             if let (Some(sent), Err(failure)) = (&mut progress.sent, &result) {
                 sent.fail(failure.kind);
@@ -390,6 +393,11 @@ impl LaneRoutes {
         }
         self.0.push(Route::new(around, origin, written, addresses));
         self.0.len() - 1
+    }
+
+    /// Returns whether there is a connection for a later request.
+    fn keep_any(&self) -> bool {
+        self.0.iter().any(Route::keeps_connection)
     }
 }
 

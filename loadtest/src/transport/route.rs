@@ -123,6 +123,11 @@ impl Route {
         Ok(format!("{}{path}", self.url_of_origin()))
     }
 
+    /// Returns whether it has a connection for its next request.
+    pub(super) fn keeps_connection(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// Sends `request`, over the kept connection if that is still of use. The answer is left with
     /// `progress`, unless it is to be followed.
     pub(super) async fn exchange(

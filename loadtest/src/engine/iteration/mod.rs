@@ -1,6 +1,7 @@
 //! One virtual user and its iterations through the steps of a scenario.
 
 mod observer;
+mod placement;
 mod progress;
 mod sampled;
 mod sockets;
@@ -15,6 +16,7 @@ use loadtest_model::metrics::{GroupSample, SlowJourney, Tally, micros};
 use loadtest_model::schedule::Window;
 use loadtest_model::trace::TraceId;
 pub(crate) use observer::{IterationObserver, NoObserver};
+pub(crate) use placement::{InBox, InTask, RequestPlacement};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
 pub(crate) use sampled::{SampledJourney, SampledRequest};
 pub(crate) use sockets::OpenSockets;
@@ -102,9 +104,9 @@ impl<T: Transport> VirtualUser<T> {
     /// # Errors
     /// The panic of a `#[state]`, without which there is no chain, or of a feed, without which there is
     /// no row; in words.
-    pub(crate) async fn run_iteration<O: IterationObserver>(
+    pub(crate) async fn run_iteration<P: RequestPlacement, O: IterationObserver>(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         state: &Rc<WorkerState>,
         observer: &mut O,
     ) -> Result<(), String> {
@@ -119,9 +121,9 @@ impl<T: Transport> VirtualUser<T> {
         };
         let trace = state.begin_trace(arrival, started);
         self.last_trace = trace.as_ref().map(JourneyTrace::ended);
-        let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
         state.with_tally(window, |tally| {
             record_start(tally, arrival, started);
+            let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
             tally.journey.sampled += u64::from(sampled.is_some());
         });
         let start_delay = elapsed_between(arrival.due, started);
@@ -138,8 +140,13 @@ impl<T: Transport> VirtualUser<T> {
                 running.in_step.set(Some(step));
                 let context =
                     StepContext::new(step, def, window, state, trace.as_ref(), leaves_samples);
-                let step_over = self.run_step(&context, &mut progress, observer);
-                let ControlFlow::Continue(executed) = step_over.await else {
+                let step_over = if def.sends_itself {
+                    self.run_async_step(&context, &mut progress, observer).await
+                } else {
+                    let running = self.run_request_step::<P, O>(&context, &mut progress, observer);
+                    running.await
+                };
+                let ControlFlow::Continue(executed) = step_over else {
                     self.sent_nothing = false;
                     self.sockets.end_iteration(&self.scenario.definition.steps);
                     return Ok(());
@@ -184,6 +191,7 @@ impl<T: Transport> VirtualUser<T> {
             journeys.record_shares(time, steps, shares);
             if window == Window::Steady && journeys.slowest.admits(micros(time)) {
                 let times = (start_delay, time);
+                let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
                 let journey = slow_journey(arrival, state.start, times, sampled, &progress);
                 journeys.slowest.add(journey);
             }
@@ -205,7 +213,7 @@ impl<T: Transport> VirtualUser<T> {
     /// Readies the chain, or says what panicked.
     fn prepare_chain(
         &mut self,
-        arrival: Arrival,
+        arrival: &Arrival,
         window: Window,
         state: &WorkerState,
         trace: Option<EndedTrace>,
@@ -269,11 +277,13 @@ impl<T: Transport> VirtualUser<T> {
                 trace.as_ref(),
                 leaves_samples,
             );
-            if self
-                .run_step(&context, &mut alone, observer)
-                .await
-                .is_break()
-            {
+            let step_over = if def.sends_itself {
+                self.run_async_step(&context, &mut alone, observer).await
+            } else {
+                let running = self.run_request_step::<InBox, O>(&context, &mut alone, observer);
+                running.await
+            };
+            if step_over.is_break() {
                 // It is counted as cancelled with those that come after it.
                 return;
             }
@@ -296,7 +306,7 @@ impl<T: Transport> VirtualUser<T> {
 
 /// Returns a journey as the record keeps it, under a load that began at `start`, with its start delay and its time.
 fn slow_journey(
-    arrival: Arrival,
+    arrival: &Arrival,
     start: Instant,
     (delay, time): (Duration, Duration),
     trace_id: Option<TraceId>,
@@ -314,7 +324,7 @@ fn slow_journey(
 }
 
 /// Counts a journey that began at `started`, and its wait for the generator and for a free user.
-fn record_start(tally: &mut Tally, arrival: Arrival, started: Instant) {
+fn record_start(tally: &mut Tally, arrival: &Arrival, started: Instant) {
     let journeys = &mut tally.journey;
     journeys.started += 1;
     if started > arrival.ready_at {

@@ -11,6 +11,7 @@ use super::super::vu_guard::VuGuard;
 use super::super::worker_state::WorkerState;
 use super::VirtualUser;
 use super::observer::IterationObserver;
+use super::placement::RequestPlacement;
 use super::progress::{IterationProgress, StepTiming};
 use super::sampled::SampledJourney;
 use crate::chain::{Halt, Http, Purpose, StepSender, Unmet, with_step_sender};
@@ -108,8 +109,8 @@ fn show_operations<O: IterationObserver>(step: usize, log: &mut RequestEntries, 
 }
 
 impl<T: Transport> VirtualUser<T> {
-    /// Runs one step; whether it was executed. Breaks off where the end of the run does.
-    pub(super) async fn run_step<O: IterationObserver>(
+    /// Runs one step that sends a request; whether it was executed. Breaks off where the end of the run does.
+    pub(super) async fn run_request_step<P: RequestPlacement, O: IterationObserver>(
         &mut self,
         context: &StepContext<'_>,
         progress: &mut IterationProgress,
@@ -122,16 +123,12 @@ impl<T: Transport> VirtualUser<T> {
             state,
             ..
         } = *context;
-        if def.sends_itself {
-            // In a box, so that the journeys of all others stay small.
-            return Box::pin(self.run_async_step(context, progress, observer)).await;
-        }
         let mut timing = None;
         let outcome = match self.build_request(context, progress.stopped, O::FORCES_ALL_STEPS) {
             Ok(()) => {
                 progress.paused += state.wait_at_rendezvous(step).await;
-                let sender = self.request_loop(context, observer);
-                let attempt = sender.send_until_settled().await;
+                let mut sender = self.request_loop(context, observer);
+                let attempt = P::place(sender.send_until_settled()).await;
                 progress.paused += attempt.paused;
                 if attempt.is_cut_off {
                     return ControlFlow::Break(());
@@ -199,7 +196,7 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Runs one step that sends for itself; whether it was executed. Breaks off where the end of the run does.
-    async fn run_async_step<O: IterationObserver>(
+    pub(super) async fn run_async_step<O: IterationObserver>(
         &mut self,
         context: &StepContext<'_>,
         progress: &mut IterationProgress,

@@ -54,7 +54,8 @@ pub(super) struct SocketState {
     pub(super) pong: Option<(u64, Instant)>,
     /// The code of our close frame, once it is to be written.
     pub(super) closing: Option<u16>,
-    pub(super) ended: Option<(SocketEnd, Instant)>,
+    /// In a box, since few of many connections have ended.
+    pub(super) ended: Option<Box<(SocketEnd, Instant)>>,
     pub(super) task: Option<Waker>,
     /// What was sent and what came since it was last taken, where that is to be shown.
     transcript: Option<Vec<TranscriptLine>>,
@@ -305,7 +306,7 @@ impl SocketConnection {
         self.begin_close(code);
         loop {
             let changed = self.changed.notified();
-            if let Some((end, at)) = &self.state().ended {
+            if let Some((end, at)) = self.state().ended.as_deref() {
                 return match end {
                     SocketEnd::Closed(..) => Ok(*at),
                     end => Err(end.failure()),
@@ -327,7 +328,7 @@ impl SocketConnection {
                 if let Some(found) = look(&state) {
                     return found;
                 }
-                if let Some((end, _)) = &state.ended {
+                if let Some((end, _)) = state.ended.as_deref() {
                     return Err(end.failure());
                 }
             }
@@ -371,6 +372,10 @@ impl SocketState {
             if let Some(taken) = self.messages.remove(at) {
                 self.kept_bytes -= taken.data.len();
             }
+            if self.messages.is_empty() {
+                // Most connections rest, and many do at once.
+                self.messages = VecDeque::new();
+            }
             if was_full && !self.is_full() {
                 self.wake();
             }
@@ -379,7 +384,7 @@ impl SocketState {
 
     /// The close code of a connection that the target ended, or that ended since the target broke the rules.
     pub(super) fn code_of_target(&self) -> Option<u16> {
-        let (end, _) = self.ended.as_ref().filter(|_| self.closing.is_none())?;
+        let (end, _) = self.ended.as_deref().filter(|_| self.closing.is_none())?;
         Some(match end {
             SocketEnd::Closed(code, _) => code.unwrap_or(NO_CODE),
             SocketEnd::Lost(_) | SocketEnd::Unanswered => ABNORMAL,
@@ -388,7 +393,7 @@ impl SocketState {
     }
 
     fn failure(&self) -> Option<Failure> {
-        match (&self.ended, self.closing) {
+        match (self.ended.as_deref(), self.closing) {
             (Some((SocketEnd::Closed(..), _)) | None, Some(_)) => Some(Failure::new(
                 ErrorKind::StepError,
                 "the WebSocket was closed by this user before",
@@ -400,7 +405,7 @@ impl SocketState {
 
     pub(super) fn end(&mut self, end: SocketEnd) {
         if self.ended.is_none() {
-            self.ended = Some((end, Instant::now()));
+            self.ended = Some(Box::new((end, Instant::now())));
             count_closed(self.code_of_target());
         }
     }
@@ -422,6 +427,10 @@ impl SocketState {
                         at,
                     };
                     self.note(|| TranscriptLine::received(&message));
+                    if self.messages.capacity() == 0 {
+                        // Mostly it is taken before the next one comes.
+                        self.messages.reserve_exact(1);
+                    }
                     self.messages.push_back(message);
                 }
             }

@@ -83,7 +83,7 @@ impl SocketTask {
                 state.end(SocketEnd::Unanswered);
             }
         }
-        match &state.ended {
+        match state.ended.as_deref() {
             None => false,
             Some((SocketEnd::Closed(..), _)) => self.is_left_by_target(context),
             // What the target does not take of the last frames is not waited for.
