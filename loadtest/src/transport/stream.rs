@@ -1,12 +1,13 @@
 //! Reads an answer that is a stream of events.
 
-use super::body::UnreadBody;
+use super::body::{self, UnreadBody};
+use super::compression::Encoding;
 use super::connection::Connection;
 use super::events::{EventLog, EventSplitter, Framing, RawEvent, TooMuch};
 use super::hop::hop_read_limit;
 use super::{ErrorKind, Failure};
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -86,7 +87,10 @@ impl StreamProgress {
         (status, headers): (StatusCode, &HeaderMap),
         call: StreamCall<'_>,
     ) -> Result<bool, UnreadBody> {
-        let framing = find_framing(headers, call.def.format).map_err(UnreadBody::Stream)?;
+        let framing = match find_framing(headers, call.def.format) {
+            Ok(framing) => framing,
+            Err(failure) => return Err(self.refuse_body(connection, headers, failure).await),
+        };
         if let Some(opened) = call.opened {
             opened.set(Some(status));
         }
@@ -180,6 +184,34 @@ impl StreamProgress {
         let last = self.log.events.last();
         self.ended_at = last.map(|event| begun + event.at);
         Ok(is_complete)
+    }
+}
+
+impl StreamProgress {
+    /// Adds the start of a JSON answer to the failure: services answer with their errors so, whatever the status. Of
+    /// others nothing is read, which may come at any time.
+    async fn refuse_body(
+        &mut self,
+        connection: &mut Connection,
+        headers: &HeaderMap,
+        mut failure: Failure,
+    ) -> UnreadBody {
+        let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        if kind.is_some_and(|kind| kind.windows(4).any(|part| part == b"json")) {
+            let mut start = Vec::new();
+            let limit = hop_read_limit();
+            let read = connection.body(|data| {
+                start.extend_from_slice(&data[..data.len().min(limit)]);
+                ControlFlow::Break(())
+            });
+            // Of one that breaks off, what came is shown.
+            let _read = read.await;
+            failure.sample = body::sample_text(start.clone(), &Encoding::from_headers(headers));
+            if let Some(excerpt) = &mut self.excerpt {
+                *excerpt = start;
+            }
+        }
+        UnreadBody::Stream(failure)
     }
 }
 

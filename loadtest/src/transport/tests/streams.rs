@@ -78,6 +78,30 @@ fn a_stream_comes_over_http2_and_leaves_its_connection_of_use() {
 }
 
 #[test]
+fn an_error_in_json_is_quoted_and_another_answer_is_not_waited_for() {
+    run(async {
+        let server = Server::start(|request| match &*request.path {
+            "/json" => Reply::json(r#"{"error":"the model is overloaded"}"#),
+            _ => Reply::status(200)
+                .header("content-type", "text/plain")
+                .pieces([(Duration::from_secs(3600), b"never".to_vec())]),
+        });
+        let mut user = user(&server.url()).await;
+        let refused = failed(
+            read(&mut user, "/json", &until_done()).await,
+            ErrorKind::HeadMalformed,
+        );
+        let words = "the answer is no stream of events: content-type application/json; ";
+        assert!(refused.message.starts_with(words), "{refused:?}");
+        let sample = refused.sample.unwrap();
+        assert_eq!(&*sample, r#"{"error":"the model is overloaded"}"#);
+        let silent = read(&mut user, "/", &until_done()).await;
+        let refused = failed(silent, ErrorKind::HeadMalformed);
+        assert!(refused.sample.is_none());
+    });
+}
+
+#[test]
 fn the_end_of_the_body_is_waited_for_if_it_comes_soon() {
     run(async {
         let server = Server::start(|request| {
