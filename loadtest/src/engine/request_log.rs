@@ -73,7 +73,8 @@ pub(super) struct RequestEntries {
     pub(super) rested: Duration,
     /// What was sent and received, in the order of [`Window::ALL`].
     pub(super) traffic: [WindowTraffic; 3],
-    pub(super) phases: Phases,
+    /// The parts of the times of its operations, where one has such parts.
+    phases: Option<Box<Phases>>,
     pub(super) rows: Vec<String>,
     pub(super) finished: Vec<FinishedOperation>,
     /// The operations that are counted already, and so no more among these.
@@ -472,8 +473,16 @@ impl RequestEntries {
         Some((last - first).saturating_sub(self.paused))
     }
 
+    /// Returns the parts of the times of its operations.
+    pub(super) fn phases(&self) -> Phases {
+        self.phases.as_deref().copied().unwrap_or_default()
+    }
+
     fn add_phases(&mut self, more: Phases) {
-        let sum = &mut self.phases;
+        if more == Phases::default() {
+            return;
+        }
+        let sum = self.phases.get_or_insert_default();
         for (sum, more) in [
             (&mut sum.connect, more.connect),
             (&mut sum.tls, more.tls),
@@ -512,7 +521,7 @@ impl RequestEntries {
         for traffic in &self.traffic {
             sum += traffic.sum;
         }
-        SampledTraffic::new(sum, &self.phases)
+        SampledTraffic::new(sum, &self.phases())
     }
 }
 

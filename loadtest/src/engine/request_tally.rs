@@ -40,7 +40,7 @@ impl RequestEntries {
     /// Counts what was sent and received, and each operation in the row of its name.
     pub(super) fn tally(&mut self, state: &WorkerState, (step, window): (usize, Window)) {
         state.with_tally(window, |tally| {
-            tally.steps[step].phases.record(&self.phases);
+            tally.steps[step].phases.record(&self.phases());
             tally.steps[step].unsent_ticks += self.unsent_ticks;
         });
         for (window, traffic) in Window::ALL

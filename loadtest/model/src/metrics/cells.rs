@@ -122,6 +122,7 @@ impl Cells {
         let steady = &frame.windows.steady;
         let timed = if is_steady { steady } else { &tally };
         cell.time = CompactHistogram::from_histogram(&timed.journey.time);
+        cell.steps.reserve_exact(tally.steps.len());
         for (at, step) in tally.steps.iter().enumerate() {
             let timed = timed.steps.get(at);
             let stream = timed.and_then(|step| step.stream.as_deref());

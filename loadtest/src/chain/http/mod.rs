@@ -68,8 +68,8 @@ pub(crate) type Local<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// ```
 pub struct Http {
     sender: Rc<dyn StepSender>,
-    /// The last answer.
-    last: RefCell<Option<RawResponse>>,
+    /// The last answer; in a box, since steps may hold this for long without one.
+    last: RefCell<Option<Box<RawResponse>>>,
     /// The headers that a request gets unless it sets them.
     defaults: Vec<(HeaderName, HeaderValue)>,
     /// The cookie jar of requests that name none.
@@ -363,7 +363,7 @@ impl Http {
             .body(answer.body.clone())
             .map_err(|error| HttpError::unsent(&error))?;
         response.headers_mut().clone_from(&answer.headers);
-        self.last.replace(Some(answer));
+        self.last.replace(Some(Box::new(answer)));
         Ok(response.into())
     }
 

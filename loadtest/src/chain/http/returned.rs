@@ -38,7 +38,7 @@ pub fn sent<R: SenderReturn<T>, T>(
     http: &mut Http,
 ) -> Result<(), Halt> {
     let body = returned.into_value(seen)?;
-    let last = http.last.take();
+    let last = http.last.take().map(|last| *last);
     let last = last.unwrap_or_else(|| RawResponse::from(http::Response::default()));
     *slot = Slot::Full(Response::new(last, body, true));
     Ok(())

@@ -21,6 +21,7 @@ use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between}
 pub(crate) use sampled::{SampledJourney, SampledRequest};
 pub(crate) use sockets::OpenSockets;
 use std::cell::Cell;
+use std::future::Future;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
@@ -104,110 +105,129 @@ impl<T: Transport> VirtualUser<T> {
     /// # Errors
     /// The panic of a `#[state]`, without which there is no chain, or of a feed, without which there is
     /// no row; in words.
-    pub(crate) async fn run_iteration<P: RequestPlacement, O: IterationObserver>(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    pub(crate) fn run_iteration<P: RequestPlacement, O: IterationObserver>(
         &mut self,
         arrival: &Arrival,
         state: &Rc<WorkerState>,
         observer: &mut O,
-    ) -> Result<(), String> {
-        let window = state.window_at(arrival.due);
-        let started = arrival.begun_at.unwrap_or_else(Instant::now);
-        state.begin_iteration();
-        let running = IterationGuard {
-            state,
-            window,
-            in_step: Cell::new(None),
-            ended: Cell::new(false),
-        };
-        let trace = state.begin_trace(arrival, started);
-        self.last_trace = trace.as_ref().map(JourneyTrace::ended);
-        state.with_tally(window, |tally| {
-            record_start(tally, arrival, started);
-            let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
-            tally.journey.sampled += u64::from(sampled.is_some());
-        });
-        let start_delay = elapsed_between(arrival.due, started);
-        let mut progress = IterationProgress::new(
-            Some(start_delay),
-            std::mem::take(&mut self.executed),
-            std::mem::take(&mut self.groups),
-        );
-        let leaves_samples = SampledJourney::choose(state, self.vu.id(), Some(arrival.iteration));
-        let begun = self.prepare_chain(arrival, window, state, self.last_trace);
-        if begun.is_ok() {
-            let steps = self.scenario.definition.steps.iter().enumerate();
-            for (step, def) in steps.filter(|(_, def)| !def.last) {
-                running.in_step.set(Some(step));
-                let context =
-                    StepContext::new(step, def, window, state, trace.as_ref(), leaves_samples);
-                let step_over = if def.sends_itself {
-                    self.run_async_step(&context, &mut progress, observer).await
-                } else {
-                    let running = self.run_request_step::<P, O>(&context, &mut progress, observer);
-                    running.await
-                };
-                let ControlFlow::Continue(executed) = step_over else {
-                    self.sent_nothing = false;
-                    self.sockets.end_iteration(&self.scenario.definition.steps);
-                    return Ok(());
-                };
-                running.in_step.set(None);
-                if let (true, Some(think)) = (executed, def.think) {
-                    let pause = Instant::now();
-                    self.vu.reseed(step, Purpose::Think);
-                    let time = think.draw(|| self.vu.random());
-                    if observer.on_think(step, time) {
-                        self.has_waited |= !time.is_zero();
-                        state.pause_unless_stopping(time).await;
-                        progress.paused += pause.elapsed();
+    ) -> impl Future<Output = Result<(), String>> {
+        async move {
+            let window = state.window_at(arrival.due);
+            let started = arrival.begun_at.unwrap_or_else(Instant::now);
+            state.begin_iteration();
+            let running = IterationGuard {
+                state,
+                window,
+                in_step: Cell::new(None),
+                ended: Cell::new(false),
+            };
+            let trace = state.begin_trace(arrival, started);
+            self.last_trace = trace.as_ref().map(JourneyTrace::ended);
+            state.with_tally(window, |tally| {
+                record_start(tally, arrival, started);
+                let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
+                tally.journey.sampled += u64::from(sampled.is_some());
+            });
+            let start_delay = elapsed_between(arrival.due, started);
+            let mut progress = IterationProgress::new(
+                Some(start_delay),
+                std::mem::take(&mut self.executed),
+                std::mem::take(&mut self.groups),
+            );
+            let begun = self.prepare_chain(arrival, window, state, self.last_trace);
+            if begun.is_ok() {
+                let steps = self.scenario.definition.steps.iter().enumerate();
+                for (step, def) in steps.filter(|(_, def)| !def.last) {
+                    running.in_step.set(Some(step));
+                    let samples =
+                        SampledJourney::choose(state, self.vu.id(), Some(arrival.iteration));
+                    let context =
+                        StepContext::new(step, def, window, state, trace.as_ref(), samples);
+                    let step_over = if def.sends_itself {
+                        self.run_async_step(&context, &mut progress, observer).await
+                    } else {
+                        let running =
+                            self.run_request_step::<P, O>(&context, &mut progress, observer);
+                        running.await
+                    };
+                    let ControlFlow::Continue(executed) = step_over else {
+                        self.sent_nothing = false;
+                        self.sockets.end_iteration(&self.scenario.definition.steps);
+                        return Ok(());
+                    };
+                    running.in_step.set(None);
+                    if let (true, Some(think)) = (executed, def.think) {
+                        let pause = Instant::now();
+                        self.vu.reseed(step, Purpose::Think);
+                        let time = think.draw(|| self.vu.random());
+                        if observer.on_think(step, time) {
+                            self.has_waited |= !time.is_zero();
+                            state.pause_unless_stopping(time).await;
+                            progress.paused += pause.elapsed();
+                        }
                     }
                 }
             }
-        }
-        if let Err(message) = &begun {
-            progress.failed = true;
-            let first = &self.scenario.definition.steps[0];
-            let context = StepContext::new(0, first, window, state, None, leaves_samples);
-            context.fail_unprepared(message);
-        }
-        self.ended_at = Instant::now();
-        self.sockets.end_iteration(&self.scenario.definition.steps);
-        let time = (self.ended_at - arrival.due).saturating_sub(progress.paused);
-        running.ended.set(true);
-        state.with_tally(window, |tally| {
-            let journeys = &mut tally.journey;
-            if progress.failed {
-                journeys.failed += 1;
-                journeys.failed_time.record(time);
-            } else {
-                journeys.ok += 1;
-                journeys.time.record(time);
+            if let Err(message) = &begun {
+                progress.failed = true;
+                self.fail_unprepared(arrival, window, state, message);
             }
-            if let Some(end) = state.closed_end.filter(|end| *end < self.ended_at) {
-                journeys.overrun_us += micros(self.ended_at - end);
-            }
-            let shares = progress.executed.iter().map(|ran| (ran.step, ran.service));
-            let steps = self.scenario.definition.steps.len();
-            journeys.record_shares(time, steps, shares);
-            if window == Window::Steady && journeys.slowest.admits(micros(time)) {
+            self.ended_at = Instant::now();
+            self.sockets.end_iteration(&self.scenario.definition.steps);
+            let time = (self.ended_at - arrival.due).saturating_sub(progress.paused);
+            running.ended.set(true);
+            state.with_tally(window, |tally| {
+                let journeys = &mut tally.journey;
+                if progress.failed {
+                    journeys.failed += 1;
+                    journeys.failed_time.record(time);
+                } else {
+                    journeys.ok += 1;
+                    journeys.time.record(time);
+                }
+                if let Some(end) = state.closed_end.filter(|end| *end < self.ended_at) {
+                    journeys.overrun_us += micros(self.ended_at - end);
+                }
+                let shares = progress.executed.iter().map(|ran| (ran.step, ran.service));
+                journeys.record_shares(time, self.scenario.definition.steps.len(), shares);
+                if window == Window::Steady && journeys.slowest.admits(micros(time)) {
+                    let times = (start_delay, time);
+                    let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
+                    let journey = slow_journey(arrival, state.start, times, sampled, &progress);
+                    journeys.slowest.add(journey);
+                }
+            });
+            let journey = SampledJourney::choose(state, self.vu.id(), Some(arrival.iteration));
+            if let (Some(journey), Some(samples)) = (journey, &state.samples) {
                 let times = (start_delay, time);
-                let sampled = trace.as_ref().and_then(JourneyTrace::sampled_id);
-                let journey = slow_journey(arrival, state.start, times, sampled, &progress);
-                journeys.slowest.add(journey);
+                journey.keep_journey(samples, window, arrival.due, times, !progress.failed);
             }
-        });
-        if let (Some(journey), Some(samples)) = (leaves_samples, &state.samples) {
-            let times = (start_delay, time);
-            journey.keep_journey(samples, window, arrival.due, times, !progress.failed);
+            state.record_groups(window, &progress.groups);
+            if let Some(trace) = &trace {
+                trace.finish(self.ended_at, progress.failed);
+            }
+            self.executed = progress.executed;
+            self.groups = progress.groups;
+            self.sent_nothing = !progress.sent;
+            begun
         }
-        state.record_groups(window, &progress.groups);
-        if let Some(trace) = &trace {
-            trace.finish(self.ended_at, progress.failed);
-        }
-        self.executed = progress.executed;
-        self.groups = progress.groups;
-        self.sent_nothing = !progress.sent;
-        begun
+    }
+
+    /// Counts the failure of the first step in an iteration without a chain.
+    fn fail_unprepared(
+        &self,
+        arrival: &Arrival,
+        window: Window,
+        state: &Rc<WorkerState>,
+        message: &str,
+    ) {
+        let first = &self.scenario.definition.steps[0];
+        let samples = SampledJourney::choose(state, self.vu.id(), Some(arrival.iteration));
+        StepContext::new(0, first, window, state, None, samples).fail_unprepared(message);
     }
 
     /// Readies the chain, or says what panicked.

@@ -24,7 +24,7 @@ use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use loadtest_model::trace::TracePoint;
 use std::cell::Cell;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
@@ -196,120 +196,133 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Runs one step that sends for itself; whether it was executed. Breaks off where the end of the run does.
-    pub(super) async fn run_async_step<O: IterationObserver>(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    pub(super) fn run_async_step<O: IterationObserver>(
         &mut self,
         context: &StepContext<'_>,
         progress: &mut IterationProgress,
         observer: &mut O,
-    ) -> ControlFlow<(), bool> {
-        let StepContext {
-            step,
-            def,
-            window,
-            state,
-            ..
-        } = *context;
-        if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
-            let traced = context.trace_point(None, Duration::ZERO);
-            state.with_tally(window, |tally| {
-                tally_not_sent(tally, step, &outcome, traced);
-            });
-            let executed = progress.record_step(context, &outcome, None, observer);
-            return ControlFlow::Continue(executed);
-        }
-        progress.paused += state.wait_at_rendezvous(step).await;
-        let (ran, mut account) = self.run_with_client(context, O::KEPT_EXCHANGES).await;
-        let cut_off = account.cut_off();
-        let log = account.entries();
-        show_operations(step, log, observer);
-        if O::SHOWS_MESSAGES {
-            observer.on_messages(step, &self.sockets.take_transcript());
-        }
-        // Without the rest of its stream, a step may lack what it waited for.
-        let lacks_rest = log.was_told_of_end && matches!(ran, Ok(Err(Halt::Failed(_))));
-        if cut_off.get() || lacks_rest {
-            return ControlFlow::Break(());
-        }
-        let mut checks = log.checks;
-        let mut outcome = match ran {
-            Ok(Ok(())) => self
-                .run_checks(context, None, &mut checks)
-                .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
-            Ok(Err(Halt::Unmet(unmet))) => self.skip_or_fail_unmet(context, unmet),
-            Ok(Err(Halt::Failed(error))) => self.fail_step(step, log.failure_for(&error)),
-            Err(failure) => self.fail_step(step, failure),
-        };
-        let failure = match &outcome {
-            StepOutcome::Failed(failure) => Some(failure),
-            _ => None,
-        };
-        if let Some(failure) = log.failure_of_check(failure) {
-            outcome = StepOutcome::Failed(failure);
-        }
-        let result = match &outcome {
-            StepOutcome::Ok => Some(Ok(())),
-            StepOutcome::Failed(failure) => Some(Err(failure.clone())),
-            _ => None,
-        };
-        progress.paused += log.rested;
-        let (first, service) = (log.first, log.service());
-        progress.sent |= service.is_some();
-        let mut sample = None;
-        if let (Some(service), Some(_)) = (service, &result) {
-            // A step that sent nothing leaves the delay to the next one.
-            let start_delay = progress.start_delay.take().unwrap_or_default();
-            let target = state.plan.grading[step].target;
-            let stream = log.only_stream(window).cloned().map(Box::new);
-            let mut timed = StepSample::new(def, target, (service, start_delay), stream);
-            timed.checks = checks;
-            timed.traced = context.trace_point(first, timed.response);
-            sample = Some(timed);
-        }
-        let traced = context.trace_point(first, Duration::ZERO);
-        let timing = first
-            .zip(sample.as_ref())
-            .map(|(begun, sample)| StepTiming {
-                begun,
-                service: sample.service,
-                response: sample.response,
-                traffic: log.sampled_traffic(),
-                status: None,
-            });
-        state.with_tally(window, |tally| {
-            let steps = &mut tally.steps[step];
-            match (sample, result) {
-                (Some(sample), Some(result)) => {
-                    sample.tally(steps, &result);
-                    if result.is_ok() {
-                        sample.tally_good(steps, &def.good);
-                    }
-                }
-                (_, Some(result)) => tally_without_request(steps, &result, checks, traced),
-                (_, None) => tally_not_sent(tally, step, &outcome, traced),
+    ) -> impl Future<Output = ControlFlow<(), bool>> {
+        async move {
+            let StepContext {
+                step,
+                def,
+                window,
+                state,
+                ..
+            } = *context;
+            if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
+                let traced = context.trace_point(None, Duration::ZERO);
+                state.with_tally(window, |tally| {
+                    tally_not_sent(tally, step, &outcome, traced);
+                });
+                let executed = progress.record_step(context, &outcome, None, observer);
+                return ControlFlow::Continue(executed);
             }
-        });
-        self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
-        progress.stop_after(step, def, &outcome);
-        ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
+            progress.paused += state.wait_at_rendezvous(step).await;
+            let (ran, mut account) = self.run_with_client(context, O::KEPT_EXCHANGES).await;
+            let cut_off = account.cut_off();
+            let log = account.entries();
+            show_operations(step, log, observer);
+            if O::SHOWS_MESSAGES {
+                observer.on_messages(step, &self.sockets.take_transcript());
+            }
+            // Without the rest of its stream, a step may lack what it waited for.
+            let lacks_rest = log.was_told_of_end && matches!(ran, Ok(Err(Halt::Failed(_))));
+            if cut_off.get() || lacks_rest {
+                return ControlFlow::Break(());
+            }
+            let mut checks = log.checks;
+            let mut outcome = match ran {
+                Ok(Ok(())) => self
+                    .run_checks(context, None, &mut checks)
+                    .map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
+                Ok(Err(Halt::Unmet(unmet))) => self.skip_or_fail_unmet(context, unmet),
+                Ok(Err(Halt::Failed(error))) => self.fail_step(step, log.failure_for(&error)),
+                Err(failure) => self.fail_step(step, failure),
+            };
+            let failure = match &outcome {
+                StepOutcome::Failed(failure) => Some(failure),
+                _ => None,
+            };
+            if let Some(failure) = log.failure_of_check(failure) {
+                outcome = StepOutcome::Failed(failure);
+            }
+            let result = match &outcome {
+                StepOutcome::Ok => Some(Ok(())),
+                StepOutcome::Failed(failure) => Some(Err(failure.clone())),
+                _ => None,
+            };
+            progress.paused += log.rested;
+            let (first, service) = (log.first, log.service());
+            progress.sent |= service.is_some();
+            let mut sample = None;
+            if let (Some(service), Some(_)) = (service, &result) {
+                // A step that sent nothing leaves the delay to the next one.
+                let start_delay = progress.start_delay.take().unwrap_or_default();
+                let target = state.plan.grading[step].target;
+                let stream = log.only_stream(window).cloned().map(Box::new);
+                let mut timed = StepSample::new(def, target, (service, start_delay), stream);
+                timed.checks = checks;
+                timed.traced = context.trace_point(first, timed.response);
+                sample = Some(timed);
+            }
+            let traced = context.trace_point(first, Duration::ZERO);
+            let timing = first
+                .zip(sample.as_ref())
+                .map(|(begun, sample)| StepTiming {
+                    begun,
+                    service: sample.service,
+                    response: sample.response,
+                    traffic: log.sampled_traffic(),
+                    status: None,
+                });
+            state.with_tally(window, |tally| {
+                let steps = &mut tally.steps[step];
+                match (sample, result) {
+                    (Some(sample), Some(result)) => {
+                        sample.tally(steps, &result);
+                        if result.is_ok() {
+                            sample.tally_good(steps, &def.good);
+                        }
+                    }
+                    (_, Some(result)) => tally_without_request(steps, &result, checks, traced),
+                    (_, None) => tally_not_sent(tally, step, &outcome, traced),
+                }
+            });
+            self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
+            progress.stop_after(step, def, &outcome);
+            ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
+        }
     }
 
     /// Runs the function of a step with a client that logs what it does, and keeps the last operations to be shown.
-    async fn run_with_client(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    fn run_with_client(
         &mut self,
         context: &StepContext<'_>,
         keeps: usize,
-    ) -> (Result<Result<(), Halt>, Failure>, RequestLog) {
-        let client = self.lend_transport(context, keeps);
-        let (cut_off, waits) = client.limits();
-        let sender = || Rc::clone(&client) as Rc<dyn StepSender>;
-        let mut http = Http::new(sender());
-        self.vu.set_sender(Some(sender()));
-        let measurer = sender();
-        let running = self.poll_step_function(context, (&mut http, &measurer), &cut_off, &waits);
-        let ran = running.await;
-        drop(measurer);
-        drop(http);
-        (ran, self.take_back_transport(context, client))
+    ) -> impl Future<Output = (Result<Result<(), Halt>, Failure>, RequestLog)> {
+        async move {
+            let client = self.lend_transport(context, keeps);
+            let (cut_off, waits) = client.limits();
+            let sender = || Rc::clone(&client) as Rc<dyn StepSender>;
+            let mut http = Http::new(sender());
+            self.vu.set_sender(Some(sender()));
+            let measurer = sender();
+            let running =
+                self.poll_step_function(context, (&mut http, &measurer), &cut_off, &waits);
+            let ran = running.await;
+            drop(measurer);
+            drop(http);
+            (ran, self.take_back_transport(context, client))
+        }
     }
 
     /// Returns the client of a step, which has the transport until the step is over.
@@ -338,59 +351,66 @@ impl<T: Transport> VirtualUser<T> {
 
     /// Lends the thread to the function of a step each time it can go on, unless that was `cut_off`, until it waits
     /// too long for anything but its requests. A panic is counted and is a failure.
-    async fn poll_step_function(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an `async fn` has room for its arguments twice"
+    )]
+    fn poll_step_function(
         &mut self,
         context: &StepContext<'_>,
         (http, sender): (&mut Http, &Rc<dyn StepSender>),
         cut_off: &Cell<bool>,
         waits: &OwnWaits,
-    ) -> Result<Result<(), Halt>, Failure> {
-        let StepContext {
-            step,
-            def,
-            window,
-            state,
-            ..
-        } = *context;
-        let Self {
-            chain: Some(chain),
-            vu,
-            has_waited,
-            ..
-        } = self
-        else {
-            return Ok(Ok(()));
-        };
-        vu.reseed(step, Purpose::Scenario);
-        let mut vu = VuGuard::new(vu, state, window);
-        let panicked =
-            |message: Redacted| Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"));
-        waits.begin();
-        let function = state.run_user_code(step, || chain.run(step, &mut vu, http));
-        let mut function = function.map_err(panicked)?;
-        let polled = poll_fn(|context| {
-            let poll = || with_step_sender(sender, || function.as_mut().poll(context));
-            match state.run_user_code(step, poll) {
-                Ok(Poll::Pending) if cut_off.get() => Poll::Ready(Ok(Ok(()))),
-                Ok(Poll::Pending) => {
-                    *has_waited = true;
-                    Poll::Pending
+    ) -> impl Future<Output = Result<Result<(), Halt>, Failure>> {
+        async move {
+            let StepContext {
+                step,
+                def,
+                window,
+                state,
+                ..
+            } = *context;
+            let Self {
+                chain: Some(chain),
+                vu,
+                has_waited,
+                ..
+            } = self
+            else {
+                return Ok(Ok(()));
+            };
+            vu.reseed(step, Purpose::Scenario);
+            let mut vu = VuGuard::new(vu, state, window);
+            let panicked = |message: Redacted| {
+                Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"))
+            };
+            waits.begin();
+            let function = state.run_user_code(step, || chain.run(step, &mut vu, http));
+            let mut function = function.map_err(panicked)?;
+            let polled = poll_fn(|context| {
+                let poll = || with_step_sender(sender, || function.as_mut().poll(context));
+                match state.run_user_code(step, poll) {
+                    Ok(Poll::Pending) if cut_off.get() => Poll::Ready(Ok(Ok(()))),
+                    Ok(Poll::Pending) => {
+                        *has_waited = true;
+                        Poll::Pending
+                    }
+                    Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
+                    Err(message) => Poll::Ready(Err(panicked(message))),
                 }
-                Ok(Poll::Ready(ran)) => Poll::Ready(Ok(ran)),
-                Err(message) => Poll::Ready(Err(panicked(message))),
-            }
-        });
-        let ran = tokio::select! {
-            biased;
-            ran = polled => ran,
-            () = waits.exceed(def.timeout) => Err(Failure::new(
-                ErrorKind::StepError,
-                format!("the step waited {:?} for something else than a request or a pause", def.timeout),
-            )),
-        };
-        // What it still holds may be code of the scenario too.
-        let dropped = state.run_user_code(step, || drop(function));
-        dropped.map_err(panicked).and(ran)
+            });
+            let ran = tokio::select! {
+                biased;
+                ran = polled => ran,
+                () = waits.exceed(def.timeout) => Err(Failure::new(
+                    ErrorKind::StepError,
+                    format!("the step waited {:?} for something else than a request or a pause", def.timeout),
+                )),
+            };
+            // What it still holds may be code of the scenario too.
+            let dropped = state.run_user_code(step, || drop(function));
+            dropped.map_err(panicked).and(ran)
+        }
     }
 
     /// Draws the step, unless it runs `always` or has run once and for all. None runs in a journey that was
