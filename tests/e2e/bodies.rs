@@ -2,6 +2,7 @@
 
 use crate::call::Output;
 use crate::project::{Files, Project};
+use crate::smoke::built_tool;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -42,8 +43,7 @@ fn project() -> &'static Project {
 }
 
 fn run(scenario: &str, server: &Server) -> Output {
-    project()
-        .tool("run", scenario)
+    built_tool(project(), "run", scenario)
         .args(["--iterations", "2", "--base-url", &server.url()])
         .run()
 }
@@ -200,7 +200,9 @@ fn a_missing_file_ends_the_run_before_it_begins() {
 }
 
 fn what_is_secret_in_a_declaration_is_in_no_list() {
-    let output = project().tool("list", "told --format json").run().exits(0);
+    let output = built_tool(project(), "list", "told --format json")
+        .run()
+        .exits(0);
     assert!(!output.stdout.contains("canary"), "{output}");
     let listed: Value = serde_json::from_str(&output.stdout).expect("JSON");
     let steps = &listed[0]["steps"];

@@ -1,6 +1,7 @@
 //! Steps of which one runs at most, and branches that follow them.
 
 use crate::site::{Sandbox, assert_balanced, site, step, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::RootCause;
@@ -94,8 +95,7 @@ fn a_choice_is_listed_planned_and_exported() {
 
 fn a_test_runs_all_of_a_choice() {
     let server = server();
-    site()
-        .cargo("test --test load -- --exact choices::views")
+    smoke(site(), "--exact choices::views")
         .env("LOADTEST_BASE_URL", server.url())
         .run()
         .exits(0)

@@ -27,22 +27,15 @@ fn validator() -> Validator {
     jsonschema::draft202012::new(&schema).expect("a schema that can be used")
 }
 
-/// Exports each scenario that `call` lists, and holds each against the schema.
+/// Exports each scenario that is listed, and holds each against the schema; `call` makes the calls of a command.
 #[track_caller]
-fn all_are_valid(call: impl Fn() -> Call) -> usize {
-    let listed = call()
-        .line("list --profile dev --format json")
-        .run()
-        .exits(0);
+fn all_are_valid(call: impl Fn(&str) -> Call) -> usize {
+    let listed = call("list").line("--format json").run().exits(0);
     let listed: Vec<Value> = serde_json::from_str(&listed.stdout).expect("a list");
     let validator = validator();
     for scenario in &listed {
         let identity = scenario["identity"].as_str().expect("an identity");
-        let output = call()
-            .line("export --profile dev")
-            .arg(identity)
-            .run()
-            .exits(0);
+        let output = call("export").arg(identity).run().exits(0);
         let value: Value = serde_json::from_str(&output.stdout).expect("JSON and nothing else");
         assert_eq!(value["identity"], identity);
         let mistakes: Vec<_> = validator
@@ -56,13 +49,16 @@ fn all_are_valid(call: impl Fn() -> Call) -> usize {
 
 fn what_every_fixture_declares_has_the_published_shape() {
     let sandbox = Sandbox::new();
-    assert!(all_are_valid(|| sandbox.call()) > 12);
+    assert!(all_are_valid(|command| sandbox.tool(command, "")) > 12);
 }
 
 fn what_the_shop_declares_has_the_published_shape() {
     let shop = workspace().join("examples/shop");
     // Where the tests of this workspace have built it already.
-    let call = || Call::tool(&shop).env("CARGO_TARGET_DIR", ours());
+    let call = |command: &str| {
+        let call = Call::tool(&shop).env("CARGO_TARGET_DIR", ours());
+        call.args([command, "--profile", "dev"])
+    };
     assert_eq!(all_are_valid(call), 3);
 }
 

@@ -1,6 +1,7 @@
 //! Groups of steps, and what the scenarios of a module share.
 
 use crate::site::{Sandbox, assert_balanced, site, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -82,8 +83,7 @@ fn a_group_is_listed_planned_and_exported() {
 
 fn a_test_runs_the_steps_of_a_group() {
     let server = server("seller");
-    site()
-        .cargo("test --test load -- --exact groups::visitors::sellers")
+    smoke(site(), "--exact groups::visitors::sellers")
         .env("LOADTEST_BASE_URL", server.url())
         .run()
         .exits(0)

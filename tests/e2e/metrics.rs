@@ -1,6 +1,7 @@
 //! Metrics of a scenario's own, from its code to the report.
 
 use crate::site::{Sandbox, assert_balanced, site, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -78,8 +79,7 @@ fn what_a_scenario_counts_and_times_is_in_every_report() {
 
 fn a_test_accepts_what_is_counted_and_timed() {
     let server = Server::start(orders());
-    site()
-        .cargo("test --test load -- --exact metrics::measures")
+    smoke(site(), "--exact metrics::measures")
         .env("LOADTEST_BASE_URL", server.url())
         .run()
         .exits(0)

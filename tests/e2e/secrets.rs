@@ -2,6 +2,7 @@
 
 use crate::call::Output;
 use crate::site::{Sandbox, site, step, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -93,8 +94,7 @@ fn a_run_keeps_no_secret() {
 
 fn a_failing_test_shows_no_secret() {
     let server = Server::start(leaky);
-    let output = site()
-        .cargo("test --test load -- --exact secretive")
+    let output = smoke(site(), "--exact secretive")
         .env("LOADTEST_BASE_URL", server.url())
         .run()
         .exits(101)

@@ -2,6 +2,7 @@
 
 use crate::guard::project;
 use crate::site::{Sandbox, assert_balanced, site, step, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -86,8 +87,7 @@ fn a_test_shows_all_that_a_failing_step_sent() {
         "/reports" => Reply::status(500).body("no room"),
         _ => Reply::status(404).body("not yet"),
     });
-    let output = site()
-        .cargo("test --test load -- --exact polls")
+    let output = smoke(site(), "--exact polls")
         .env("LOADTEST_BASE_URL", server.url())
         .run()
         .exits(101);
@@ -134,7 +134,7 @@ fn every_request_says_who_sent_it() {
     sandbox.run("named", &server).run().exits(0);
     let run_id = sandbox.only_run().record().run_id;
     let smoke = || {
-        let call = project().cargo("test --test load -- named");
+        let call = smoke(project(), "named");
         call.env("LOADTEST_BASE_URL", server.url()).run().exits(0)
     };
     smoke();

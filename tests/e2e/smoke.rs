@@ -1,7 +1,7 @@
 //! `cargo test` and `cargo nextest`: each scenario is a test that runs once.
 
-use crate::call::Output;
-use crate::project::Files;
+use crate::call::{Call, Output};
+use crate::project::{Files, Project, built_load_test};
 use crate::site::{shop, site};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -24,16 +24,30 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
+/// Calls the built load test of a project, as `cargo test --test load -- <line>` does once nothing is to be compiled.
+pub(crate) fn smoke(project: &Project, line: &str) -> Call {
+    Call::program(built_load_test(project.root()), project.root()).line(line)
+}
+
+/// `cargo loadtest <command> <line>` with the built load test of a project, for which cargo is not asked.
+pub(crate) fn built_tool(project: &Project, command: &str, line: &str) -> Call {
+    let call = Call::tool(project.root()).arg(command).arg("--binary");
+    call.arg(built_load_test(project.root())).line(line)
+}
+
 fn test(line: &str, server: &Server) -> Output {
-    site()
-        .cargo(&format!("test --test load -- {line}"))
+    smoke(site(), line)
         .env("LOADTEST_BASE_URL", server.url())
         .run()
 }
 
 fn each_scenario_runs_once() {
     let server = Server::recording(shop);
-    test("--exact journey", &server)
+    // Once by cargo itself.
+    site()
+        .cargo("test --test load -- --exact journey")
+        .env("LOADTEST_BASE_URL", server.url())
+        .run()
         .exits(0)
         .prints(&["test journey", "1 passed"]);
     let paths: Vec<_> = server
@@ -81,22 +95,18 @@ fn a_skipped_step_fails_the_test() {
 }
 
 fn a_scenario_without_a_target_is_ignored_with_the_reason() {
-    site()
-        .cargo("test --test load -- --exact single")
-        .run()
-        .exits(0)
-        .prints(&[
-            "test single",
-            "ignored",
-            "no target",
-            "LOADTEST_BASE_URL",
-            "0 passed",
-            "1 ignored",
-        ]);
+    smoke(site(), "--exact single").run().exits(0).prints(&[
+        "test single",
+        "ignored",
+        "no target",
+        "LOADTEST_BASE_URL",
+        "0 passed",
+        "1 ignored",
+    ]);
 }
 
 fn a_list_names_every_scenario() {
-    let output = site().cargo("test --test load -- --list").run().exits(0);
+    let output = smoke(site(), "--list").run().exits(0);
     let names: Vec<&str> = output
         .stdout
         .lines()
@@ -106,10 +116,7 @@ fn a_list_names_every_scenario() {
         names.contains(&"single") && names.contains(&"journey"),
         "{output}"
     );
-    let filtered = site()
-        .cargo("test --test load -- --list own_d")
-        .run()
-        .exits(0);
+    let filtered = smoke(site(), "--list own_d").run().exits(0);
     let names: Vec<&str> = filtered
         .stdout
         .lines()
