@@ -2,11 +2,13 @@
 //! written: by either half of the secret, which most escapes do not change, and by the other forms of it:
 //! Base64, hexadecimal, percent, JSON, reversed.
 
+use crate::baselines::stretch_to_a_minute;
 use crate::call::{Call, Output, wait_for};
 use crate::ci::Step;
 use crate::project::{Files, Project, all_files, dependency, header, kept};
 use crate::project::{LOAD_TEST, STANDS_ALONE, built_load_test};
 use crate::site::RunFolder;
+use crate::smoke::smoke;
 use crate::trial::{is_installed, trials};
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -32,8 +34,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Beside the shortest runs that are kept as a baseline.
-const MINUTE: &str = "leaky --rate 2/s --duration 61s";
+/// As much work as two users do in a minute, which is the shortest run that becomes a baseline.
+const WORK: &str = "leaky --iterations 122 --users 2";
 
 pub(crate) fn project() -> &'static Project {
     static PROJECT: OnceLock<Project> = OnceLock::new();
@@ -201,13 +203,18 @@ impl Scene {
     }
 
     fn call(&self, command: &str, line: &str) -> Call {
+        let call = self.call_without_secret(command, line);
+        call.env("CANARY", &self.canary.value)
+    }
+
+    fn call_without_secret(&self, command: &str, line: &str) -> Call {
         let call = Call::tool(self.folder.path()).arg(command);
         let call = if crate::project::builds(command) {
             call.arg("--binary").arg(built_load_test(project().root()))
         } else {
             call
         };
-        call.line(line).env("CANARY", &self.canary.value)
+        call.line(line)
     }
 
     fn run(&self, line: &str) -> Call {
@@ -215,9 +222,9 @@ impl Scene {
         call.args(["--base-url", &self.target.url()])
     }
 
-    fn cargo(&self, line: &str) -> Call {
-        project()
-            .cargo(line)
+    /// The load test by itself, as `cargo test` starts it.
+    fn smoke(&self, line: &str) -> Call {
+        smoke(project(), line)
             .env("CANARY", &self.canary.value)
             .env("LOADTEST_BASE_URL", self.target.url())
     }
@@ -329,12 +336,12 @@ fn nothing_that_is_written_holds_a_secret() {
     let mut scene = Scene::new();
     let step = Step::new();
 
-    let test = scene.cargo("test --test load -- leaky").run().exits(101);
+    let test = scene.smoke("leaky").run().exits(101);
     let test = scene
         .note(test)
         .prints(&["[secret:CANARY]", "step `built` failed"]);
     test.prints(&["[secret:answer]"]).says(&["[secret:CANARY]"]);
-    let test = scene.cargo("test --test load -- quiet").run().exits(0);
+    let test = scene.smoke("quiet").run().exits(0);
     scene.note(test).says(&["200 OK [secret:CANARY]"]);
     // The secrets were sent, and came back.
     let sent = scene.target.recorded();
@@ -353,14 +360,13 @@ fn nothing_that_is_written_holds_a_secret() {
 
     let exports = "--export html --export pdf --export json --export junit --export markdown --export csv \
                    --export openmetrics";
-    // Two at once: each lasts as long as the shortest that is compared.
-    let other = scene.run(MINUTE).start();
-    let line = format!("{MINUTE} --ci {exports}");
+    let other = scene.run(WORK).run();
+    scene.note(other.exits(99));
+    let line = format!("{WORK} --ci {exports}");
     let run = step.call(scene.run(&line)).run();
     scene
         .note(run.exits(99))
         .says(&["[secret:CANARY]", "pieces: [secret:answer]"]);
-    scene.note(other.output().exits(99));
     let files: Vec<_> = all_files(scene.folder.path())
         .into_iter()
         .filter(|file| file.ends_with("record.json"))
@@ -380,7 +386,7 @@ fn nothing_that_is_written_holds_a_secret() {
     }
     let [older, newer] = [file, newer].map(|file| {
         let folder = file.parent().expect("the folder of the run");
-        RunFolder(folder.to_path_buf()).make_judged();
+        stretch_to_a_minute(&RunFolder(folder.to_path_buf()));
         let name = folder.file_name().expect("a run has a name");
         name.to_string_lossy().into_owned()
     });
@@ -417,7 +423,7 @@ fn nothing_that_is_written_holds_a_secret() {
     let debug = debug.args(["--base-url", &scene.target.url()]).run();
     let debug = scene.note(debug);
     debug.prints(&["\"$CANARY\"", "the secret CANARY", "[secret:CANARY]"]);
-    let line = "leaky --slo errors<1% --from 5/s --max 10/s --window 5s --confirm 5s --rest 0s";
+    let line = "leaky --slo errors<1% --from 5/s --max 10/s --window 1s --confirm 1s --ramp-up 0s --rest 0s";
     let search = scene.call("capacity", line);
     let search = search.args(["--base-url", &scene.target.url()]).run();
     scene.note(search);
@@ -428,7 +434,7 @@ fn nothing_that_is_written_holds_a_secret() {
 
 fn a_killed_run_leaves_no_secret() {
     let mut scene = Scene::new();
-    let running = scene.run("leaky --users 1 --duration 60s").start();
+    let running = scene.run("leaky --users 1 --duration 1h").start();
     wait_for("a journal with a second", || {
         let files = all_files(scene.folder.path());
         let journal = files.iter().find(|file| {
@@ -450,9 +456,7 @@ fn a_killed_run_leaves_no_secret() {
 fn a_test_without_its_secret_is_ignored() {
     let scene = Scene::new();
     for value in [None, Some("")] {
-        let mut call = project()
-            .cargo("test --test load")
-            .env("LOADTEST_BASE_URL", scene.target.url());
+        let mut call = smoke(project(), "").env("LOADTEST_BASE_URL", scene.target.url());
         if let Some(value) = value {
             call = call.env("CANARY", value);
         }
@@ -468,7 +472,7 @@ fn a_test_without_its_secret_is_ignored() {
     }
     // The one whose source does not say what it needs came as far as that.
     assert_eq!(scene.target.requests(), scene.target.requests_to("/ok"));
-    let output = scene.cargo("test --test load -- quiet");
+    let output = scene.smoke("quiet");
     let output = output.env("CANARY_FILE", "/nowhere").run().exits(101);
     output.prints(&["the secret `CANARY` is given twice: by `CANARY` and by `CANARY_FILE`"]);
 }
@@ -486,12 +490,9 @@ fn a_run_without_its_secret_sends_nothing() {
     ] {
         for command in ["run leaky --iterations 1", "debug leaky"] {
             let (command, line) = command.split_once(' ').expect("two words");
-            let call = Call::tool(scene.folder.path())
-                .args([command, "--profile", "dev"])
-                .line(line)
-                .args(["--base-url", &scene.target.url()])
-                .env(name, value);
-            let output = call.run().exits(2).has_one_error();
+            let call = scene.call_without_secret(command, line);
+            let call = call.args(["--base-url", &scene.target.url()]);
+            let output = call.env(name, value).run().exits(2).has_one_error();
             output.says(&[
                 said,
                 "set the environment variable `CANARY`",
@@ -505,13 +506,11 @@ fn a_run_without_its_secret_sends_nothing() {
 fn a_secret_that_only_code_knows_ends_the_run() {
     let scene = Scene::new();
     for line in [
-        "surprised --users 1 --duration 60s",
+        "surprised --users 1 --duration 1h",
         "surprised --iterations 1",
     ] {
-        let call = Call::tool(scene.folder.path())
-            .args(["run", "--profile", "dev"])
-            .line(line)
-            .args(["--base-url", &scene.target.url()]);
+        let call = scene.call_without_secret("run", line);
+        let call = call.args(["--base-url", &scene.target.url()]);
         let output = call.run().exits(2).has_one_error();
         output.says(&["the secret `CANARY` is missing", "`CANARY_FILE`"]);
     }
@@ -521,8 +520,7 @@ fn a_secret_is_read_from_a_file() {
     let scene = Scene::new();
     let path = kept("canary.txt");
     fs::write(&path, format!("{}\n", scene.canary.value)).expect("room");
-    let call = project()
-        .cargo("test --test load -- quiet")
+    let call = smoke(project(), "quiet")
         .env("CANARY_FILE", &path)
         .env("LOADTEST_BASE_URL", scene.target.url());
     let output = call.run().exits(0);
