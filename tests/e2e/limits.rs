@@ -53,16 +53,15 @@ fn a_run_that_breaks_its_limit_is_given_up() {
     assert_eq!(*threshold, 0);
     assert!(reason.starts_with(why), "{reason}");
     assert_eq!(after_us % 1_000_000, 0, "once a second");
-    assert!((2_000_000..30_000_000).contains(after_us), "{after_us}");
-    // What was due by then, and nothing of the rest of the minute.
-    assert!(
-        record.end.elapsed_us < 50_000_000,
-        "{} us",
-        record.end.elapsed_us
-    );
-    assert!(record.end.planned < 4_000, "{}", record.end.planned);
+    // The first that fails is due after a second and a half.
+    assert!(*after_us >= 2_000_000, "{after_us}");
+    // What was due by then, and nothing of the rest of the hour.
+    let due = record.end.elapsed_us / 10_000 + 1;
+    assert!(record.end.planned <= due, "{} of {due}", record.end.planned);
     let journey = total(&record).journey;
-    assert_eq!((journey.cancelled, journey.dropped), (0, 0));
+    assert_eq!((journey.ok, journey.cancelled), (150, 0));
+    assert!(journey.failed as f64 >= 0.2 * (150 + journey.failed) as f64);
+    assert_eq!(server.requests(), journey.ok + journey.failed);
     let report: Value = serde_json::from_str(&run.text("report.json")).expect("JSON");
     assert_eq!(report["cards"][0]["grade"]["partial"], true);
     assert!(run.text("report.html").contains("given up after "));
@@ -82,13 +81,13 @@ fn a_run_that_keeps_limits_of_every_kind_goes_to_its_end() {
         "count(seen) > 100",
         "count(sold_out) < 5",
         "time(taken).p95 < 100 ms",
-        "first_byte.p99 < 10 s",
+        "first_byte.p99 < 10 min",
         "throughput > 100 B/s",
     ]);
     let record = sandbox.record();
     assert_eq!(
         (record.end.planned, &record.end.ending),
-        (300, &EndReason::Completed)
+        (200, &EndReason::Completed)
     );
 }
 
@@ -105,7 +104,7 @@ fn in_a_mix_only_the_scenario_that_breaks_its_limit_ends() {
     assert!(broken, "{:?}", given_up.end.ending);
     assert_eq!(
         (kept.end.planned, &kept.end.ending),
-        (300, &EndReason::Completed)
+        (200, &EndReason::Completed)
     );
 }
 
@@ -131,10 +130,10 @@ fn limits_are_shown_before_the_run() {
     let sandbox = Sandbox::new();
     let aborts = [
         "errors < 20 % or abort",
-        "p95 < 10 s or abort after 1 s",
+        "p95 < 10 min or abort after 1 s",
         "count(sold_out)",
-        "time(taken).p95 < 100 ms",
-        "first_byte.p99 < 10 s",
+        "time(taken).p95 < 100 ms or abort after 1 s",
+        "first_byte.p99 < 10 min",
         "errors < 20 % or abort after 1 s",
     ];
     for command in ["list", "plan"] {
