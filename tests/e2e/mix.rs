@@ -1,16 +1,19 @@
 //! Scenarios that run at once: who gets which share, and that they begin and end together.
 
 use crate::call::{Call, wait_for};
-use crate::project::{Files, Project, STANDS_ALONE};
-use crate::site::{RunFolder, assert_balanced, total};
+use crate::project::{Files, Project, STANDS_ALONE, all_files};
+use crate::site::{Sandbox, assert_balanced, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_model::record::{EndReason, RunRecord, ScenarioRecord};
+use loadtest_model::metrics::Frame;
+use loadtest_model::protocol::JournalLine;
+use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
-use tempfile::TempDir;
+use tokio::time::Instant;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
@@ -54,43 +57,31 @@ fn elsewhere() {
 loadtest::main!();
 ";
 
-/// A place for the runs of one test.
-struct Sandbox(TempDir);
+fn sandbox() -> Sandbox {
+    Sandbox::at(project().root(), "")
+}
 
-impl Sandbox {
-    fn new() -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("sandbox-")
-            .tempdir_in(project().root())
-            .expect("a folder in the project");
-        let text = "[store]\ndirectory = \"runs\"\n";
-        std::fs::write(folder.path().join("loadtest.toml"), text).expect("the configuration");
-        Self(folder)
-    }
+fn mix(sandbox: &Sandbox, line: &str, server: &Server) -> Call {
+    sandbox.run(&format!("--mix {line}"), server)
+}
 
-    fn mix(&self, line: &str, server: &Server) -> Call {
-        self.run(line).args(["--base-url", &server.url()])
-    }
-
-    fn run(&self, line: &str) -> Call {
-        Call::tool(self.0.path())
-            .args(["run", "--profile", "dev", "--mix"])
-            .line(line)
-    }
-
-    fn folder(&self) -> RunFolder {
-        let runs = std::fs::read_dir(self.0.path().join("runs")).expect("the runs");
-        let mut runs = runs
-            .flatten()
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let run = runs.next().expect("a run");
-        assert!(runs.next().is_none(), "one run");
-        RunFolder(run.path())
-    }
-
-    fn record(&self) -> RunRecord {
-        self.folder().record()
-    }
+/// The frames so far of each scenario of a run under way, by its journal.
+pub(crate) fn frames(sandbox: &Sandbox) -> Vec<Vec<Frame>> {
+    let files = all_files(sandbox.root()).into_iter();
+    let journals = files.filter(|file| file.to_string_lossy().contains("journal"));
+    let texts = journals.filter_map(|file| std::fs::read_to_string(sandbox.root().join(file)).ok());
+    let frames = texts.map(|text| {
+        // The last line may be half written.
+        let lines = text
+            .lines()
+            .map(|line| JournalLine::from_json(line.as_bytes()));
+        let frames = lines.flatten().filter_map(|line| match line {
+            JournalLine::Frame(frame) => Some(*frame),
+            _ => None,
+        });
+        frames.collect()
+    });
+    frames.collect()
 }
 
 fn shop() -> Server {
@@ -110,12 +101,12 @@ fn a_total_is_split_by_weight() {
         ("--iterations 40 --users 4", (30, 10)),
         ("--iterations 7", (5, 2)),
     ] {
-        let (server, sandbox) = (shop(), Sandbox::new());
-        let output = sandbox.mix(&format!("--tag shares {total}"), &server).run();
+        let (server, sandbox) = (shop(), sandbox());
+        let output = mix(&sandbox, &format!("--tag shares {total}"), &server).run();
         let output = output.exits(0);
         let sent = (server.requests_to("/browse"), server.requests_to("/buy"));
         assert_eq!(sent, expected, "{total}\n{output}");
-        let record = sandbox.record();
+        let record = sandbox.only_run().record();
         assert_eq!(names(&record.scenarios), ["browse", "buy"]);
         for scenario in &record.scenarios {
             assert_balanced(scenario);
@@ -128,16 +119,15 @@ fn a_total_is_split_by_weight() {
         output
             .says(&["mix::load::browse against", "mix::load::buy against"])
             .prints(&["browse", "buy"]);
-        let folder = sandbox.folder();
+        let folder = sandbox.only_run();
         folder.has_page();
         assert!(!folder.0.join("mix.json").exists());
     }
 }
 
 fn a_total_that_leaves_somebody_nothing_is_refused() {
-    let (server, sandbox) = (shop(), Sandbox::new());
-    sandbox
-        .mix("--tag shares --users 1 --iterations 1", &server)
+    let (server, sandbox) = (shop(), sandbox());
+    mix(&sandbox, "--tag shares --users 1 --iterations 1", &server)
         .run()
         .exits(2)
         .has_one_error()
@@ -146,15 +136,19 @@ fn a_total_that_leaves_somebody_nothing_is_refused() {
 }
 
 fn without_a_total_each_runs_its_own_load() {
-    let (server, sandbox) = (shop(), Sandbox::new());
-    sandbox
-        .mix("--tag shares --duration 1s", &server)
-        .run()
-        .exits(0);
-    for scenario in sandbox.record().scenarios {
+    let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(5)));
+    let sandbox = sandbox();
+    let running = mix(&sandbox, "--tag shares --duration 1h", &server).start();
+    wait_for("both", || {
+        let both = server.requests_to("/browse") > 1 && server.requests_to("/buy") > 1;
+        both.then_some(())
+    });
+    running.signal(Signal::INT);
+    running.output().exits(105);
+    for scenario in sandbox.only_run().record().scenarios {
         assert_eq!(
             scenario.start.plan.load.duration(),
-            Some(Duration::from_secs(1))
+            Some(Duration::from_secs(60 * 60))
         );
         assert_eq!(scenario.start.plan.max_users, 1);
         assert!(total(&scenario).journey.ok > 0);
@@ -162,14 +156,17 @@ fn without_a_total_each_runs_its_own_load() {
 }
 
 fn one_that_cannot_begin_keeps_all_from_beginning() {
-    let (server, sandbox) = (shop(), Sandbox::new());
-    sandbox
-        .mix("--tag hindered --tag shares --iterations 8", &server)
-        .run()
-        .exits(100)
-        .says(&["setup `database` failed: no database", "put away"]);
+    let (server, sandbox) = (shop(), sandbox());
+    mix(
+        &sandbox,
+        "--tag hindered --tag shares --iterations 8",
+        &server,
+    )
+    .run()
+    .exits(100)
+    .says(&["setup `database` failed: no database", "put away"]);
     assert_eq!(server.requests(), 0);
-    let record = sandbox.record();
+    let record = sandbox.only_run().record();
     assert!(record.scenarios.is_empty());
     for not_run in &record.not_run {
         assert_eq!(not_run.exit_code, 100);
@@ -185,9 +182,10 @@ fn one_that_cannot_begin_keeps_all_from_beginning() {
 }
 
 fn scenarios_of_several_programs_are_refused_by_name() {
-    let (server, sandbox) = (shop(), Sandbox::new());
-    sandbox
-        .mix("browse elsewhere", &server)
+    let server = shop();
+    project()
+        .tool("run", "--mix browse elsewhere")
+        .args(["--base-url", &server.url()])
         .run()
         .exits(2)
         .has_one_error()
@@ -200,12 +198,11 @@ fn scenarios_of_several_programs_are_refused_by_name() {
 }
 
 fn panics_are_told_of_the_scenario_they_happened_in() {
-    let (server, sandbox) = (shop(), Sandbox::new());
-    sandbox
-        .mix("buy panics --iterations 8 --users 4", &server)
+    let (server, sandbox) = (shop(), sandbox());
+    mix(&sandbox, "buy panics --iterations 8 --users 4", &server)
         .run()
         .exits(99);
-    let record = sandbox.record();
+    let record = sandbox.only_run().record();
     assert_eq!(names(&record.scenarios), ["buy", "panics"]);
     assert!(record.scenarios[0].end.panics.is_empty());
     let panics = &record.scenarios[1].end.panics;
@@ -214,10 +211,8 @@ fn panics_are_told_of_the_scenario_they_happened_in() {
 
 fn ctrl_c_stops_all_of_them() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let sandbox = Sandbox::new();
-    let mut running = sandbox
-        .mix("--tag shares --users 4 --duration 60s", &server)
-        .start();
+    let sandbox = sandbox();
+    let mut running = mix(&sandbox, "--tag shares --users 4 --duration 1h", &server).start();
     wait_for("the load", || {
         let both = server.requests_to("/browse") > 9 && server.requests_to("/buy") > 3;
         both.then_some(())
@@ -225,7 +220,7 @@ fn ctrl_c_stops_all_of_them() {
     running.signal(Signal::INT);
     running.wait_until_it_says("stopping");
     running.output().exits(105);
-    let record = sandbox.record();
+    let record = sandbox.only_run().record();
     assert_eq!(record.scenarios.len(), 2);
     for scenario in &record.scenarios {
         assert_balanced(scenario);
@@ -235,24 +230,32 @@ fn ctrl_c_stops_all_of_them() {
 }
 
 fn one_that_starts_later_does_so_in_a_mix_alone() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&seen);
-    let server = Server::start(move |request| {
-        log.lock().expect("the log").push(request.path.clone());
-        Reply::text("ok")
-    });
-    let sandbox = Sandbox::new();
-    let output = sandbox.mix("--tag guests", &server).run().exits(0);
+    const LATER: Duration = Duration::from_millis(1_500);
+    let server = Server::recording(|_| Reply::text("ok"));
+    let sandbox = sandbox();
+    let output = mix(&sandbox, "--tag guests", &server).run().exits(0);
+    let over = Instant::now();
     let output = output.says(&["starts in 1.5s"]);
     output.prints(&["into the mix on"]);
-    assert_eq!(*seen.lock().expect("the log"), ["/early", "/late"]);
-    let record = sandbox.record();
+    let requests = server.recorded();
+    let mut paths: Vec<_> = requests.iter().map(|request| &*request.path).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["/early", "/late", "/ready"]);
+    let arrived = |path: &str| {
+        let mut found = requests.iter().filter(|request| request.path == path);
+        found.next().expect(path).arrived
+    };
+    // All are ready before the mix begins.
+    let ready = arrived("/ready");
+    assert!(arrived("/late") - ready >= LATER);
+    let record = sandbox.only_run().record();
     let starts = record.scenarios.iter().map(|one| one.start.plan.start);
-    let expected = [Duration::ZERO, Duration::from_millis(1_500)];
-    assert_eq!(starts.collect::<Vec<_>>(), expected);
+    assert_eq!(starts.collect::<Vec<_>>(), [Duration::ZERO, LATER]);
     for scenario in &record.scenarios {
         assert_balanced(scenario);
-        assert!(scenario.end.elapsed_us < 1_500_000, "from its own start on");
+        let most = over - ready - scenario.start.plan.start;
+        let elapsed = Duration::from_micros(scenario.end.elapsed_us);
+        assert!(elapsed <= most, "{elapsed:?} from its own start on");
     }
     let url = server.url();
     let alone = project().tool("plan", &format!("late --base-url {url}"));
@@ -263,15 +266,15 @@ fn one_that_starts_later_does_so_in_a_mix_alone() {
 }
 
 fn ctrl_c_stops_one_that_is_yet_to_start() {
-    let (server, sandbox) = (shop(), Sandbox::new());
-    let running = sandbox.mix("--tag guests --tag waits", &server).start();
+    let (server, sandbox) = (shop(), sandbox());
+    let running = mix(&sandbox, "--tag guests --tag waits", &server).start();
     wait_for("the one that comes at once", || {
         (server.requests_to("/early") > 0).then_some(())
     });
     running.signal(Signal::INT);
     running.output().exits(105);
     assert_eq!(server.requests_to("/much-later"), 0);
-    let record = sandbox.record();
+    let record = sandbox.only_run().record();
     let last = record.scenarios.last().expect("three scenarios");
     assert_eq!(last.end.ending, EndReason::Interrupted);
     assert_eq!(total(last).journey.started, 0);
@@ -279,24 +282,23 @@ fn ctrl_c_stops_one_that_is_yet_to_start() {
 
 fn a_killed_tool_leaves_what_the_journals_hold() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-    let sandbox = Sandbox::new();
-    let running = sandbox
-        .mix("--tag shares --users 4 --duration 60s", &server)
-        .start();
-    wait_for("the load of some seconds", || {
-        (server.requests() > 500).then_some(())
+    let sandbox = sandbox();
+    let running = mix(&sandbox, "--tag shares --users 4 --duration 1h", &server).start();
+    wait_for("two seconds in both journals", || {
+        let frames = frames(&sandbox);
+        (frames.len() == 2 && frames.iter().all(|all| all.len() >= 2)).then_some(())
     });
     running.signal(Signal::KILL);
     drop(running.output());
-    Call::tool(sandbox.0.path())
-        .arg("report")
+    sandbox
+        .tool("report", "")
         .run()
         .exits(105)
         .prints(&["mix::load::browse", "mix::load::buy"]);
 }
 
 fn a_weight_is_listed() {
-    let output = project().tool("list", "--tag shares").run().exits(0);
+    let output = sandbox().tool("list", "--tag shares").run().exits(0);
     let facts: Vec<_> = output
         .stdout
         .lines()
@@ -306,17 +308,16 @@ fn a_weight_is_listed() {
 }
 
 fn a_target_in_the_process_is_told_on_the_card() {
-    let sandbox = Sandbox::new();
+    let sandbox = sandbox();
     sandbox
-        .run("inside")
+        .tool("run", "--mix inside")
         .run()
         .exits(0)
         .prints(&["the target runs inside the generator's process"]);
-    let record = sandbox.record();
+    let record = sandbox.only_run().record();
     assert!(record.scenarios[0].start.target_in_process);
     assert_eq!(total(&record.scenarios[0]).journey.ok, 6);
-    project()
-        .cargo("test --test load -- --exact inside")
+    smoke(project(), "--exact inside")
         .run()
         .exits(0)
         .prints(&["1 passed"]);
