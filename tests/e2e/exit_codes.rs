@@ -5,10 +5,10 @@ use crate::project::Files;
 use crate::site::{RunFolder, Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::{ClosedPort, Reply, Server};
 use rustix::process::Signal;
 use serde_json::json;
-use std::net::TcpListener;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -48,13 +48,10 @@ impl Meets {
         })
     }
 
-    fn url(self, server: &Server) -> String {
+    fn url(self, server: &Server, closed: &ClosedPort) -> String {
         match self {
             Self::Foreign => format!("http://0.0.0.0:{}", server.address().port()),
-            Self::Nobody => {
-                let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-                format!("http://{}", free.local_addr().expect("bound"))
-            }
+            Self::Nobody => format!("http://{}", closed.address()),
             _ => server.url(),
         }
     }
@@ -62,14 +59,14 @@ impl Meets {
 
 /// A run that measures nothing: the first arrival is due after its end.
 const EMPTY: &str = "single --rate 1/h --ramp-up 900ms --duration 1s";
-/// A run whose step keeps its thread.
-const INVALID: &str = "blocking --users 1 --duration 4s";
+/// A run whose step keeps its thread, in two seconds and more.
+const INVALID: &str = "blocking --iterations 8 --users 1";
 
 /// Makes a run; one that is to be INVALID is judged.
 fn run(code: i32, meets: Meets, line: &str) -> (Sandbox, Output) {
-    let server = meets.server();
+    let (server, closed) = (meets.server(), ClosedPort::new());
     let sandbox = Sandbox::new();
-    let url = meets.url(&server);
+    let url = meets.url(&server, &closed);
     let call = sandbox.tool("run", line).args(["--base-url", &url]);
     let call = if code == 102 { call.judged() } else { call };
     let output = call.run();
@@ -122,7 +119,7 @@ fn each_exit_code_has_its_cause() {
 /// A run that is stopped once something was measured.
 fn interrupted(sandbox: &Sandbox, line: &str, server: &Server) -> Output {
     let mut running = sandbox
-        .run(&format!("{line} --duration 60s"), server)
+        .run(&format!("{line} --duration 1h"), server)
         .start();
     running.wait_until_it_says("[0s]");
     let before = server.requests();
@@ -143,7 +140,7 @@ fn the_gravest_of_several_causes_wins() {
     };
     let server = Meets::Slow.server();
     for (code, all) in [(99, "single strict"), (102, "strict blocking")] {
-        let line = format!("{} --users 1 --duration 4s", names(all));
+        let line = format!("{} --users 1 --iterations 8", names(all));
         let sandbox = Sandbox::new();
         let call = sandbox.run(&line, &server);
         let call = if code == 102 { call.judged() } else { call };
@@ -165,12 +162,23 @@ fn the_gravest_of_several_causes_wins() {
     let line = names("strict elsewhere") + " --iterations 20";
     sandbox.run(&line, &server).run().exits(103);
     // One was stopped after another had failed: nobody knows what it would have come to.
+    let (release, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let server = Server::start(move |request| {
+        if request.path == "/endless" {
+            let _released = held.lock().expect("one request at a time").recv();
+        }
+        Reply::text("ok").delay(Duration::from_millis(20))
+    });
     let sandbox = Sandbox::new();
-    let server = Meets::Slow.server();
-    let line = names("single strict") + " --users 2 --duration 2s";
+    let line = names("strict endless") + " --users 1 --iterations 8";
     let mut running = sandbox.run(&line, &server).start();
-    running.wait_until_it_says("strict against");
+    wait_for("the second one", || {
+        (server.requests_to("/endless") > 0).then_some(())
+    });
     running.signal(Signal::INT);
+    running.wait_until_it_says("stopping");
+    drop(release);
     running.output().exits(105);
 }
 
@@ -232,7 +240,7 @@ fn what_is_invalid_empty_or_interrupted_never_passes() {
         run(EMPTY).exits(3);
         run(INVALID).exits(102);
         let sandbox = Sandbox::new();
-        let stopped = || sandbox.run(&with("single --users 2 --duration 60s"), &server);
+        let stopped = || sandbox.run(&with("single --users 2 --duration 1h"), &server);
         let running = stopped().start();
         let before = server.requests();
         wait_for("the load", || {
@@ -244,20 +252,23 @@ fn what_is_invalid_empty_or_interrupted_never_passes() {
 }
 
 fn a_least_grade_is_kept_or_not() {
-    let line = "single --iterations 4 --users 4";
-    for (code, grade) in [(0, "F"), (0, "d-"), (99, "B"), (99, "A+")] {
-        let (sandbox, output) = run(
-            code,
-            Meets::Sluggish,
-            &format!("{line} --min-grade {grade}"),
-        );
-        let output = output.exits(code);
-        let words = format!("must be at least {grade}");
+    let server = Meets::Slow.server();
+    // Every answer takes longer than four times the one target, and none as long as the other.
+    for (code, target, grade) in [
+        (0, "1ms", "F"),
+        (99, "1ms", "d-"),
+        (99, "1ms", "B"),
+        (99, "1ms", "A+"),
+        (0, "1h", "d-"),
+        (0, "1h", "A+"),
+    ] {
+        let sandbox = Sandbox::with(&format!("[grading]\napdex = \"{target}\"\n"));
+        let line = format!("single --iterations 4 --users 4 --min-grade {grade}");
+        let output = sandbox.run(&line, &server).run().exits(code);
+        let words = format!("must be at least {}", grade.to_uppercase());
         assert_eq!(output.stdout.contains(&words), code == 99, "{output}");
         assert!(sandbox.record().start.plan.min_grade.is_some());
     }
-    let (_, output) = run(0, Meets::Swift, "single --iterations 20 --min-grade A+");
-    output.exits(0);
 }
 
 fn a_grade_that_is_none_is_told_once() {

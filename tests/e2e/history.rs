@@ -9,6 +9,7 @@ use loadtest_tests::{Reply, Server};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -109,7 +110,7 @@ fn the_runs_of_a_copied_scenario_stay_with_the_old_one() {
 fn old_runs_are_removed_when_it_is_asked_for() {
     let server = Server::start(|_| Reply::text("ok"));
     let sandbox = Sandbox::with("keep = 2\n");
-    let line = "endless --users 1 --duration 1s";
+    let line = "endless --users 1 --iterations 3";
     for expected in [1, 2] {
         let output = sandbox.run(line, &server).run().exits(0);
         assert!(!output.stderr.contains("Removed"), "{output}");
@@ -127,16 +128,19 @@ fn old_runs_are_removed_when_it_is_asked_for() {
 }
 
 fn two_runs_at_once_share_a_store() {
-    let server = Server::start(|_| Reply::text("ok"));
+    let (release, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let holding = Server::start(move |_| {
+        let _released = held.lock().expect("one request at a time").recv();
+        Reply::text("ok")
+    });
     let sandbox = Sandbox::with("keep = 1\n");
-    let line = "endless --users 1 --duration 3s";
-    let mut first = sandbox.run(line, &server).start();
-    first.wait_until_it_says("[0s]");
+    let line = "endless --users 1 --iterations 3";
+    let first = sandbox.run(line, &holding).start();
+    wait_for("the first run", || (holding.requests() > 0).then_some(()));
     // It ends while the other one runs, and removes what is old.
-    let second = sandbox
-        .run("endless --users 1 --duration 1s", &server)
-        .run();
-    second.exits(0);
+    let server = Server::start(|_| Reply::text("ok"));
+    sandbox.run(line, &server).run().exits(0);
     let history = json(
         &sandbox
             .tool("history", "--format json")
@@ -145,6 +149,7 @@ fn two_runs_at_once_share_a_store() {
             .stdout,
     );
     assert!(history["unreadable"].as_array().expect("a list").is_empty());
+    drop(release);
     first.output().exits(0);
     assert!(!sandbox.runs().is_empty());
     sandbox.tool("report", "latest").run().exits(0);
@@ -153,7 +158,7 @@ fn two_runs_at_once_share_a_store() {
 fn killed_and_damaged_runs_are_listed_for_what_they_are() {
     let server = Server::recording(|_| Reply::text("ok").delay(Duration::from_millis(20)));
     let sandbox = Sandbox::new();
-    let line = "endless --users 1 --duration 60s";
+    let line = "endless --users 1 --duration 1h";
     let mut running = sandbox.run(line, &server).start();
     running.wait_until_it_says("[0s]");
     wait_for("the load", || (server.requests() > 20).then_some(()));
