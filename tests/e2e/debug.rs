@@ -1,11 +1,12 @@
 //! One journey at a time: what a run sends is sent again, and each request is a command that sends it too.
 
-use crate::call::{Call, Output};
+use crate::call::{Call, Output, wait_for};
 use crate::project::{Files, Project};
 use crate::site::{Sandbox, site};
+use crate::smoke::built_tool;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Request, Server};
+use loadtest_tests::{ClosedPort, Reply, Request, Server};
 use rustix::process::Signal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -38,9 +39,7 @@ fn sandbox() -> Sandbox {
 }
 
 fn debug(line: &str, server: &Server) -> Call {
-    project()
-        .tool("debug", line)
-        .args(["--base-url", &server.url()])
+    built_tool(project(), "debug", line).args(["--base-url", &server.url()])
 }
 
 /// A request without what differs from run to run.
@@ -78,11 +77,32 @@ fn by_iteration(all: &[Request]) -> BTreeMap<String, Vec<String>> {
 fn ran(line: &str) -> BTreeMap<String, Vec<String>> {
     let server = Server::recording(|_| Reply::json(r#"{"id":7}"#));
     let all = sandbox().run(line, &server).run().exits(0);
-    let sent = by_iteration(&server.recorded());
+    let sent = sent_to(&server);
     assert!(sent.len() >= 3, "{all}");
+    sent
+}
+
+/// Runs a load that ends when these iterations have been sent, and returns what all of them sent.
+fn ran_until(line: &str, wanted: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let server = Server::recording(|_| Reply::json(r#"{"id":7}"#));
+    let sandbox = sandbox();
+    let running = sandbox.run(line, &server).start();
+    wait_for("the iterations", || {
+        let sent = by_iteration(&server.recorded());
+        let mut wanted = wanted.iter();
+        wanted.all(|one| sent.contains_key(*one)).then_some(())
+    });
+    running.signal(Signal::INT);
+    running.output().exits(105);
+    sent_to(&server)
+}
+
+/// The requests of each iteration.
+fn sent_to(server: &Server) -> BTreeMap<String, Vec<String>> {
     // Another port is another host.
     let host = server.address().to_string();
-    sent.into_iter()
+    by_iteration(&server.recorded())
+        .into_iter()
         .map(|(iteration, all)| {
             (
                 iteration,
@@ -131,7 +151,7 @@ fn an_iteration_is_sent_again_as_the_run_had_sent_it() {
 }
 
 fn users_have_iterations_of_their_own() {
-    let counted = ran("counted --seed 3");
+    let counted = ran_until("counted --seed 3", &["0/0", "1/0", "2/4"]);
     for (user, iteration) in [(0, 0), (1, 0), (2, 4)] {
         let (sent, output) = alone(&format!("counted --seed 3 --iteration {user}.{iteration}"));
         assert_eq!(sent, counted[&format!("{user}/{iteration}")], "{output}");
@@ -231,24 +251,23 @@ fn what_cannot_begin_has_the_exit_code_of_a_run() {
     let output = debug("unready", &server).run().exits(100).has_one_error();
     output.says(&["`debug::load::unready` did not run", "nothing is ready"]);
     let at = |url: &str| {
-        let call = project().tool("debug", "slow");
+        let call = built_tool(project(), "debug", "slow");
         call.args(["--base-url", url]).run()
     };
     let foreign = format!("http://0.0.0.0:{}", server.address().port());
     at(&foreign).exits(103).says(&["may not be tested"]);
     assert_eq!(server.requests(), 0);
-    let gone = server.url();
-    drop(server);
+    let closed = ClosedPort::new();
+    let gone = format!("http://{}", closed.address());
     at(&gone).exits(100).has_one_error();
-    project()
-        .tool("debug", "slow")
+    built_tool(project(), "debug", "slow")
         .run()
         .exits(2)
         .says(&["has no target", "--base-url"]);
 }
 
 fn a_target_of_the_scenario_is_started_and_stopped() {
-    let output = site().tool("debug", "own").run().exits(0);
+    let output = built_tool(site(), "debug", "own").run().exits(0);
     let output = output.prints(&[
         "started by the scenario; it ends with the journey",
         "journey ok",
@@ -269,7 +288,7 @@ fn a_target_of_the_scenario_is_started_and_stopped() {
 fn ctrl_c_ends_a_journey() {
     let server = Server::start(|_| Reply::text("late").delay(Duration::from_secs(50)));
     let running = debug("slow", &server).start();
-    crate::call::wait_for("the request", || (server.requests() == 1).then_some(()));
+    wait_for("the request", || (server.requests() == 1).then_some(()));
     running.signal(Signal::INT);
     running.output().exits(105);
     assert_eq!(server.requests(), 1);
