@@ -11,6 +11,7 @@ use loadtest_tests::{Reply, Request, Server};
 use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
+use tokio::time::Instant;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
@@ -185,24 +186,29 @@ fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
 
 fn shards_start_at_the_time_that_they_are_given() {
     let server = Server::start(shop);
+    // How long a whole run takes here says how far ahead the time has to be for both to be ready before it.
+    let begin = Instant::now();
+    let apart = Sandbox::new();
+    let alone = "single --iterations 40 --users 2";
+    apart.run(alone, &server).run().exits(0);
+    let needed = SignedDuration::try_from(begin.elapsed() * 10).expect("not for ever");
+    let before = server.requests();
     let sandbox = Sandbox::new();
-    // What is built by the first run is there then.
-    sandbox.tool("list", "").run().exits(0);
-    let at = Timestamp::now() + SignedDuration::from_secs(20);
+    let at = Timestamp::now() + SignedDuration::from_secs(5) + needed;
     let at = at.round(jiff::Unit::Second).expect("a time");
-    let line = |shard: u32| {
-        format!("single --rate 20/s --ramp-up 0s --duration 2s --shard {shard}/2 --start-at {at}")
-    };
+    let line = |shard: u32| format!("{alone} --shard {shard}/2 --start-at {at}");
     let shards = [1, 2].map(|shard| sandbox.run(&line(shard), &server).start());
     for shard in shards {
         shard.output().exits(0);
     }
+    assert!(Timestamp::now() >= at, "they waited");
     let runs = sandbox.runs();
     let output = merge(&sandbox, &runs).run().exits(0);
     assert!(!output.stdout.contains(" apart, so that"), "{output}");
     let merged = sandbox.runs().pop().expect("the merged run");
     let scenario = merged.scenario();
-    assert_eq!((scenario.end.planned, server.requests()), (40, 40));
+    let sent = server.requests() - before;
+    assert_eq!((scenario.end.planned, sent), (40, 40));
     for shard in scenario.shards {
         assert_eq!(shard.started_at, at.to_string());
         assert_eq!(shard.began_after_us, 0);
