@@ -1,9 +1,12 @@
 //! With `--offline`, nothing but loopback can be reached: not even by code that opens sockets of its own.
 
-use crate::call::{Call, Output, tool};
+use crate::call::{Call, Output, tool, wait_for};
 use crate::guard::project;
 use crate::lonely::{self, tests};
+use crate::mix::frames;
+use crate::project::built_load_test;
 use crate::site::{Sandbox, assert_balanced, site, total};
+use crate::smoke::smoke;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use std::net::SocketAddr;
@@ -158,7 +161,7 @@ fn what_is_elsewhere_is_refused_and_what_runs_outside_is_told() {
 fn a_smoke_test_is_kept_from_the_network_too() {
     let outside = outside();
     let test = |offline: &str| {
-        let call = project().cargo("test --test load -- escapes");
+        let call = smoke(project(), "escapes");
         let call = call.env("PLACES", places(&outside));
         call.env("LOADTEST_OFFLINE", offline).run()
     };
@@ -216,7 +219,8 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
         "sysctl -w user.max_user_namespaces",
         "--network none",
     ]);
-    let call = limited("-Ur", "cargo", "test --test load -- escapes");
+    let load_test = built_load_test(project().root());
+    let call = limited("-Ur", &load_test.to_string_lossy(), "escapes");
     call.env("LOADTEST_OFFLINE", "1")
         .run()
         .exits(2)
@@ -238,9 +242,15 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
 
 fn ctrl_c_ends_it_in_order() {
     let sandbox = Sandbox::new();
-    let line = "--exact site::load::own --users 1 --duration 60s --offline";
+    let line = "--exact site::load::own --users 1 --duration 1h --offline";
     let mut running = sandbox.tool("run", line).start();
     running.wait_until_it_says("[0s]");
+    wait_for("a journey in the journal", || {
+        let frames = frames(&sandbox).concat();
+        let mut frames = frames.iter();
+        let is_ended = frames.any(|frame| frame.windows.steady.journey.ok > 0);
+        is_ended.then_some(())
+    });
     running.signal(rustix::process::Signal::INT);
     running.wait_until_it_says("stopping");
     running.output().exits(105);

@@ -1,8 +1,9 @@
 //! Targets that a scenario starts itself are there for the run, and gone afterwards.
 
-use crate::call::{send, wait_at_most};
+use crate::call::{send, wait_for};
 use crate::project::{Files, Project, STANDS_ALONE, dependency, header};
 use crate::site::{Sandbox, assert_balanced, site, total};
+use crate::smoke::smoke;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::record::ScenarioRecord;
@@ -10,7 +11,6 @@ use rustix::process::Signal;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::OnceLock;
-use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![
@@ -35,14 +35,11 @@ fn address(url: &str) -> SocketAddr {
         .unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-/// How long the system may take with the socket of a process that has ended.
-const SOON: Duration = Duration::from_secs(20);
-
-/// Nobody listens there any more.
+/// Nobody listens there any more, once the system is done with the socket of the process that has ended.
 #[track_caller]
 fn assert_gone(url: &str) {
     let address = address(url);
-    wait_at_most(SOON, &format!("the end of the target at {address}"), || {
+    wait_for(&format!("the end of the target at {address}"), || {
         TcpStream::connect(address).is_err().then_some(())
     });
 }
@@ -71,7 +68,7 @@ fn a_target_is_started_used_and_stopped() {
 fn a_target_is_stopped_after_ctrl_c() {
     let sandbox = Sandbox::new();
     let mut running = sandbox
-        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .tool("run", "--exact site::load::own --users 2 --duration 1h")
         .start();
     running.wait_until_it_says("[0s]");
     running.signal(Signal::INT);
@@ -89,7 +86,7 @@ fn a_target_is_stopped_after_ctrl_c() {
 fn a_target_does_not_survive_a_killed_scenario() {
     let sandbox = Sandbox::new();
     let mut running = sandbox
-        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .tool("run", "--exact site::load::own --users 2 --duration 1h")
         .start();
     let url = running.wait_for_word_after("[0s] site::load::own against ");
     let url = url.trim_end_matches(',');
@@ -101,7 +98,7 @@ fn a_target_does_not_survive_a_killed_scenario() {
 fn a_target_does_not_survive_a_killed_tool() {
     let sandbox = Sandbox::new();
     let mut running = sandbox
-        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .tool("run", "--exact site::load::own --users 2 --duration 1h")
         .start();
     let url = running.wait_for_word_after("[0s] site::load::own against ");
     running.signal(Signal::KILL);
@@ -112,7 +109,7 @@ fn a_target_does_not_survive_a_killed_tool() {
 fn a_target_does_not_survive_a_killed_tool_and_scenario() {
     let sandbox = Sandbox::new();
     let mut running = sandbox
-        .tool("run", "--exact site::load::own --users 2 --duration 60s")
+        .tool("run", "--exact site::load::own --users 2 --duration 1h")
         .start();
     let url = running.wait_for_word_after("[0s] site::load::own against ");
     let url = url.trim_end_matches(',');
@@ -215,8 +212,7 @@ fn cargo_test_starts_and_stops_the_target_too() {
         .run()
         .exits(0)
         .prints(&["1 passed"]);
-    let output = site()
-        .cargo("test --test load -- --exact own_then_panic")
+    let output = smoke(site(), "--exact own_then_panic")
         .run()
         .exits(101)
         .prints(&["1 failed", "the server is at"]);
