@@ -7,6 +7,7 @@ use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
 use loadtest_tests::{Reply, Server};
+use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -579,16 +580,13 @@ fn flooding() {
 
 #[test]
 fn a_target_that_reads_nothing_fails_what_is_sent_to_it_and_is_named_as_the_cause() {
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let held = Mutex::new(held);
-    let server = Sockets::start(move |socket, _| {
-        // It reads nothing, and keeps the connection until the test is over.
-        let _ = held.lock().unwrap().recv();
-        drop(socket);
-        String::new()
+    let run = Run::new(flooding()).load(Load::iterations(1, 1));
+    let card = run_beside(run, |peer, _| async move {
+        // It reads nothing, and keeps the connection.
+        pending::<()>().await;
+        drop(peer);
+        Ok(())
     });
-    let card = server.run(flooding(), Load::iterations(1, 1));
-    drop(release);
     let found: Vec<_> = card
         .errors
         .iter()
