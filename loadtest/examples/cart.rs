@@ -43,7 +43,7 @@ impl Server {
             process => process?,
         };
         let server = Self { process, port };
-        for _ in 0..400 {
+        for _ in 0..2_400 {
             if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
                 return Ok(Some(server));
             }

@@ -4,7 +4,7 @@ use crate::chain::Scenario;
 use crate::chain::SetupSource;
 use crate::engine::{self, Control, RunPhase, Workers};
 use crate::harness::run::{
-    check_machine, given_base_url, internal_failure, make_plan, prepare_run,
+    PreparedRun, check_machine, given_base_url, internal_failure, make_plan, prepare_run,
 };
 use crate::harness::run_identity::RunIdentity;
 use loadtest_model::card::Card;
@@ -12,7 +12,7 @@ use loadtest_model::definition::{Load, ScenarioDef, Share};
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides};
-use loadtest_model::record::ScenarioRecord;
+use loadtest_model::record::{RunEnd, ScenarioRecord};
 use loadtest_model::redacted::Redacted;
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
 
 /// Runs `scenario` under `load` and grades it. [`Run`] has more options.
 ///
@@ -216,61 +217,102 @@ impl Run {
             .map_err(|error| internal_failure(format!("no thread: {error}")).into())
     }
 
-    fn measure(self) -> Result<Card, RunFailure> {
-        let Self {
-            scenario,
-            load,
-            base_url,
-            seed,
-            identifier,
-            grading,
-            validity_off,
-            control,
-            progress: callback,
-        } = self;
+    /// Runs it with one worker, on the thread and by the clock of the caller, who is within a `LocalSet`. A test of the
+    /// library may pause that clock: what a run waits for then takes no time, and no other program disturbs it.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    #[doc(hidden)]
+    pub async fn run_on_this_thread(self) -> Result<Card, RunError> {
+        // Setups block; a paused clock stands still meanwhile.
+        let preparing = spawn_blocking(move || self.prepare().map(|ready| (self, ready)));
+        let (run, ready) = preparing.await.unwrap_or_else(|_| Err(lost_failure()))?;
+        if run.control.phase() != RunPhase::Running {
+            let torn_down = spawn_blocking(|| ready.tear_down_unused()).await;
+            return Err(torn_down.map_or_else(|_| lost(), |()| interrupted().into()));
+        }
+        let mut report = GradedRun::new(&run, &ready, 1);
+        let ended = ready
+            .run_load_on_this_thread(&run.control, |frame| report.add(&frame))
+            .await;
+        spawn_blocking(|| ready.tear_down_unused())
+            .await
+            .map_err(|_| lost())?;
+        Ok(report.grade(ended?))
+    }
+
+    /// Plans the run and sets it up.
+    fn prepare(&self) -> Result<PreparedRun, RunFailure> {
         let random = || RandomState::new().hash_one("seed") & u64::from(u32::MAX);
-        let seed = seed.unwrap_or_else(random);
-        let run_id = identifier.unwrap_or_else(|| format!("{:08x}", random()));
-        let declared = scenario.definition.clone();
+        let seed = self.seed.unwrap_or_else(random);
+        let run_id = self.identifier.clone();
+        let run_id = run_id.unwrap_or_else(|| format!("{:08x}", random()));
+        let declared = self.scenario.definition.clone();
         let definition = ScenarioDef {
-            load: load.or(declared.load),
-            ..scenario.definition.clone()
+            load: self.load.clone().or(declared.load),
+            ..self.scenario.definition.clone()
         };
-        let plan = make_plan(&definition, &Overrides::default(), &grading, seed)?;
-        let given = base_url.or_else(given_base_url);
-        let ready = prepare_run(
-            scenario,
+        let plan = make_plan(&definition, &Overrides::default(), &self.grading, seed)?;
+        prepare_run(
+            self.scenario,
             plan,
-            given,
+            self.base_url.clone().or_else(given_base_url),
             &RunIdentity::new(run_id),
             SetupSource::Run,
-        )?;
+        )
+    }
+
+    fn measure(self) -> Result<Card, RunFailure> {
+        let ready = self.prepare()?;
         let workers = engine::worker_count(ready.plan());
         let prepared_workers = check_machine(&[ready.machine_need(workers)]).and_then(|()| {
             Workers::new(workers, workers).map_err(|error| internal_failure(error.to_string()))
         });
         let prepared_workers = match prepared_workers {
-            Ok(prepared_workers) if control.phase() == RunPhase::Running => prepared_workers,
+            Ok(prepared_workers) if self.control.phase() == RunPhase::Running => prepared_workers,
             result => {
                 ready.tear_down_unused();
                 return Err(result.err().unwrap_or_else(interrupted));
             }
         };
-        let mut start_record = ready.start_record("", workers);
-        start_record.validity_off |= validity_off;
-        let mut record = ScenarioRecord::new(start_record);
-        let mut progress = Progress::default();
-        let report = |frame: Frame| {
-            record.absorb(&frame);
-            if let Some(ProgressCallback(report)) = &callback {
-                progress.add(&frame);
-                report(progress);
-            }
-        };
+        let mut report = GradedRun::new(&self, &ready, workers);
         let start = engine::common_start(1);
-        let end = ready.run_and_tear_down(prepared_workers, start, &control, report)?;
-        record.finish(end);
-        Ok(Card::grade(&record, None))
+        let end = ready.run_and_tear_down(prepared_workers, start, &self.control, |frame| {
+            report.add(&frame);
+        })?;
+        Ok(report.grade(end))
+    }
+}
+
+/// The record of a run under way, and its caller who wants to know how far it is.
+struct GradedRun {
+    record: ScenarioRecord,
+    progress: Progress,
+    callback: Option<ProgressCallback>,
+}
+
+impl GradedRun {
+    fn new(run: &Run, ready: &PreparedRun, workers: u32) -> Self {
+        let mut start_record = ready.start_record("", workers);
+        start_record.validity_off |= run.validity_off;
+        Self {
+            record: ScenarioRecord::new(start_record),
+            progress: Progress::default(),
+            callback: run.progress.clone(),
+        }
+    }
+
+    fn add(&mut self, frame: &Frame) {
+        self.record.absorb(frame);
+        if let Some(ProgressCallback(report)) = &self.callback {
+            self.progress.add(frame);
+            report(self.progress);
+        }
+    }
+
+    fn grade(mut self, end: RunEnd) -> Card {
+        self.record.finish(end);
+        Card::grade(&self.record, None)
     }
 }
 
@@ -293,7 +335,11 @@ fn interrupted() -> RunFailure {
 }
 
 fn lost() -> RunError {
-    internal_failure("the run ended without a result").into()
+    lost_failure().into()
+}
+
+fn lost_failure() -> RunFailure {
+    internal_failure("the run ended without a result")
 }
 
 /// The reason why a run did not take place.

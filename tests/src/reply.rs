@@ -1,6 +1,9 @@
 //! What the server does with a request: an answer, or a fault.
 
+use crate::gate::Gate;
+use std::fmt;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the server does with a request.
@@ -9,6 +12,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Reply {
+    gate: Option<Gate>,
     delay: Duration,
     rest: Duration,
     deed: Deed,
@@ -41,6 +45,28 @@ enum Framing {
     Endless,
     /// Chunks, each after a pause of its own.
     Pieces(Vec<(Duration, Vec<u8>)>),
+    /// The same, each made when it is its turn.
+    MadePieces(PieceMaker),
+}
+
+type MakePiece = dyn Fn(usize) -> Option<(Duration, Vec<u8>)> + Send + Sync;
+
+/// Makes the chunks of a body one by one.
+#[derive(Clone)]
+pub(crate) struct PieceMaker(Arc<MakePiece>);
+
+impl PieceMaker {
+    /// Returns the pause before a chunk, and the chunk; `None` after the last one.
+    pub(crate) fn make(&self, number: usize) -> Option<(Duration, Vec<u8>)> {
+        let (pause, piece) = (self.0)(number)?;
+        Some((pause, chunk(&piece)))
+    }
+}
+
+impl fmt::Debug for PieceMaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PieceMaker")
+    }
 }
 
 /// What becomes of the connection afterwards.
@@ -55,15 +81,18 @@ pub(crate) enum End {
 /// One thing to do on the connection.
 #[derive(Debug)]
 pub(crate) enum Act {
+    WaitFor(Gate),
     Pause(Duration),
     Write(Vec<u8>),
     WriteForever(Vec<u8>),
+    WritePieces(PieceMaker),
 }
 
 impl Reply {
     /// An answer with `status` and an empty body.
     pub fn status(status: u16) -> Self {
         Self {
+            gate: None,
             delay: Duration::ZERO,
             rest: Duration::ZERO,
             deed: Deed::Answer {
@@ -158,6 +187,7 @@ impl Reply {
 
     fn nothing(end: End) -> Self {
         Self {
+            gate: None,
             delay: Duration::ZERO,
             rest: Duration::ZERO,
             deed: Deed::Nothing,
@@ -191,6 +221,12 @@ impl Reply {
         self
     }
 
+    /// Holds the answer until the test opens the gate; a [delay](Self::delay) begins then.
+    pub fn hold(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
     /// Waits before the head; several delays add up.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay += delay;
@@ -217,6 +253,15 @@ impl Reply {
     /// [closed](Self::close_silently) then.
     pub fn pieces(self, pieces: impl IntoIterator<Item = (Duration, Vec<u8>)>) -> Self {
         self.framing(Framing::Pieces(pieces.into_iter().collect()))
+    }
+
+    /// Sends the chunks that `make` makes by their numbers until it makes none, each after a pause of its own. Each is
+    /// made when it is its turn, so a stream may be as long as a client follows it.
+    pub fn pieces_by(
+        self,
+        make: impl Fn(usize) -> Option<(Duration, Vec<u8>)> + Send + Sync + 'static,
+    ) -> Self {
+        self.framing(Framing::MadePieces(PieceMaker(Arc::new(make))))
     }
 
     /// Announces a body that is `missing` bytes longer, and closes.
@@ -299,6 +344,9 @@ impl Reply {
     /// What to do, one thing after the other; the answer to a `HEAD` request has no body.
     pub(crate) fn acts(&self, is_head: bool) -> Vec<Act> {
         let mut acts = Vec::new();
+        if let Some(gate) = &self.gate {
+            acts.push(Act::WaitFor(gate.clone()));
+        }
         if !self.delay.is_zero() {
             acts.push(Act::Pause(self.delay));
         }
@@ -346,6 +394,13 @@ impl Reply {
                             acts.push(Act::Write(b"0\r\n\r\n".to_vec()));
                         }
                     }
+                    Framing::MadePieces(maker) => {
+                        acts.push(Act::Write(head));
+                        acts.push(Act::WritePieces(maker.clone()));
+                        if self.end == End::Keep {
+                            acts.push(Act::Write(b"0\r\n\r\n".to_vec()));
+                        }
+                    }
                     Framing::Endless => {
                         acts.push(Act::Write(head));
                         acts.push(Act::WriteForever(chunk(body)));
@@ -384,7 +439,7 @@ fn head(status: u16, headers: &[(String, String)], body: usize, framing: &Framin
         _ if matches!(status, 100..=199 | 204 | 304) => Ok(()),
         Framing::Length | Framing::Drip(..) => write!(head, "content-length: {body}\r\n"),
         Framing::Announced(length) => write!(head, "content-length: {length}\r\n"),
-        Framing::Chunked | Framing::Endless | Framing::Pieces(_) => {
+        Framing::Chunked | Framing::Endless | Framing::Pieces(_) | Framing::MadePieces(_) => {
             write!(head, "transfer-encoding: chunked\r\n")
         }
     };

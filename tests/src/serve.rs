@@ -59,19 +59,28 @@ impl Server {
         Self::launch(any_port(), Box::new(script), true)
     }
 
-    fn launch(address: SocketAddr, script: Box<Script>, records: bool) -> Self {
-        let listener = std::net::TcpListener::bind(address)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .expect("a free loopback address");
+    /// Starts a server on the runtime of the caller: both have one clock then, which a test may pause. Its connections
+    /// end with the runtime.
+    ///
+    /// # Panics
+    /// Outside of a runtime.
+    pub fn start_here(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        let (listener, state) = bind(any_port(), Box::new(script), false);
         let address = listener.local_addr().expect("a bound socket");
-        let state = Arc::new(State {
-            script,
-            requests: AtomicU64::new(0),
-            connections: AtomicU64::new(0),
-            closed: AtomicU64::new(0),
-            records,
-            log: Mutex::default(),
-        });
+        let (stop, stopped) = oneshot::channel();
+        let listener = TcpListener::from_std(listener).expect("a listener within a runtime");
+        tokio::spawn(accept_until_stopped(listener, Arc::clone(&state), stopped));
+        Self {
+            address,
+            state,
+            stop: Some(stop),
+            thread: None,
+        }
+    }
+
+    fn launch(address: SocketAddr, script: Box<Script>, records: bool) -> Self {
+        let (listener, state) = bind(address, script, records);
+        let address = listener.local_addr().expect("a bound socket");
         let (stop, stopped) = oneshot::channel();
         let shared = Arc::clone(&state);
         // Before the test goes on: it may use up what the server needs.
@@ -84,12 +93,7 @@ impl Server {
             TcpListener::from_std(listener).expect("a listener within a runtime")
         };
         let thread = std::thread::spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    () = accept(listener, shared) => {}
-                    _ = stopped => {}
-                }
-            });
+            runtime.block_on(accept_until_stopped(listener, shared, stopped));
             // Dropping the runtime closes every connection.
         });
         Self {
@@ -169,6 +173,36 @@ fn any_port() -> SocketAddr {
     (Ipv4Addr::LOCALHOST, 0).into()
 }
 
+fn bind(
+    address: SocketAddr,
+    script: Box<Script>,
+    records: bool,
+) -> (std::net::TcpListener, Arc<State>) {
+    let listener = std::net::TcpListener::bind(address)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+        .expect("a free loopback address");
+    let state = Arc::new(State {
+        script,
+        requests: AtomicU64::new(0),
+        connections: AtomicU64::new(0),
+        closed: AtomicU64::new(0),
+        records,
+        log: Mutex::default(),
+    });
+    (listener, state)
+}
+
+async fn accept_until_stopped(
+    listener: TcpListener,
+    state: Arc<State>,
+    stopped: oneshot::Receiver<()>,
+) {
+    tokio::select! {
+        () = accept(listener, state) => {}
+        _ = stopped => {}
+    }
+}
+
 async fn accept(listener: TcpListener, state: Arc<State>) {
     loop {
         match listener.accept().await {
@@ -194,11 +228,19 @@ async fn serve(mut stream: TcpStream, state: &State, number: u64) -> io::Result<
         let reply = (state.script)(&request);
         for act in reply.acts(request.method == "HEAD") {
             match act {
+                Act::WaitFor(gate) => gate.pass().await,
                 Act::Pause(pause) => tokio::time::sleep(pause).await,
                 Act::Write(bytes) => stream.write_all(&bytes).await?,
                 Act::WriteForever(bytes) => loop {
                     stream.write_all(&bytes).await?;
                 },
+                Act::WritePieces(maker) => {
+                    let made = (0..).map_while(|number| maker.make(number));
+                    for (pause, piece) in made {
+                        tokio::time::sleep(pause).await;
+                        stream.write_all(&piece).await?;
+                    }
+                }
             }
         }
         match reply.end() {

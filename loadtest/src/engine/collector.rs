@@ -105,20 +105,40 @@ impl<'a> Collector<'a> {
             let occupancies = self.occupancies.iter().map(AsRef::as_ref);
             self.blocking.observe_workers(Instant::now(), occupancies);
             match receiver.recv_timeout(POLL_INTERVAL) {
-                Ok(WorkerMessage::Frame(frame)) => self.add_frame(&frame),
-                Ok(WorkerMessage::Done(summary)) => {
-                    self.finished.push(summary.seconds);
-                    self.total.merge(&summary);
-                }
+                Ok(message) => self.add(message, &mut report),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.report_complete_seconds(&mut report),
             }
-            self.report_complete_seconds(&mut report);
             self.give_up_lost_thread();
-            if self.note_end_and_check_stuck() {
+            self.note_end();
+            if self.is_stuck() {
                 break;
             }
         }
+        self.finish(report)
+    }
+
+    /// Adds a message of a worker, and reports the seconds that are whole with it.
+    pub(super) fn add(
+        &mut self,
+        message: WorkerMessage,
+        report: &mut impl FnMut(Frame) -> ControlFlow<Redacted>,
+    ) {
+        match message {
+            WorkerMessage::Frame(frame) => self.add_frame(&frame),
+            WorkerMessage::Done(summary) => {
+                self.finished.push(summary.seconds);
+                self.total.merge(&summary);
+            }
+        }
+        self.report_complete_seconds(report);
+    }
+
+    /// Reports what is left, and returns how the run ended.
+    pub(super) fn finish(
+        mut self,
+        mut report: impl FnMut(Frame) -> ControlFlow<Redacted>,
+    ) -> RunEnd {
         for (_, frame) in std::mem::take(&mut self.pending).into_values() {
             self.report_frame(frame, &mut report);
         }
@@ -232,27 +252,34 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Notes the end of the load, and returns whether the workers took too long after it.
-    fn note_end_and_check_stuck(&mut self) -> bool {
+    /// Notes the time at which the load was over, or was stopped.
+    pub(super) fn note_end(&mut self) {
         let is_over = self
             .schedule
             .end()
             .is_some_and(|end| self.start.elapsed() > end);
-        let Controls {
-            requested,
-            internal,
-        } = self.controls;
-        let phase = requested.phase().max(internal.phase());
-        if self.stopped_at.is_none() && (is_over || phase > RunPhase::Running) {
+        if self.stopped_at.is_none() && (is_over || self.phase() > RunPhase::Running) {
             self.stopped_at = Some(Instant::now());
         }
-        let timeout = if phase == RunPhase::Aborting {
+    }
+
+    /// Returns whether the workers took too long after the end of the load.
+    fn is_stuck(&self) -> bool {
+        let timeout = if self.phase() == RunPhase::Aborting {
             ABORTED_STUCK_TIMEOUT
         } else {
             self.plan.graceful_stop + STUCK_TIMEOUT
         };
         self.stopped_at
             .is_some_and(|stopped| stopped.elapsed() > timeout)
+    }
+
+    fn phase(&self) -> RunPhase {
+        let Controls {
+            requested,
+            internal,
+        } = self.controls;
+        requested.phase().max(internal.phase())
     }
 
     fn into_end(mut self) -> RunEnd {

@@ -60,6 +60,7 @@ use pacer::Pacer;
 use panics::PanicLog;
 use partition::Partition;
 use rendezvous::MeetingPoints;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -150,6 +151,14 @@ impl Workers {
             runtimes,
             crowded: all as usize > processors,
         })
+    }
+
+    /// Returns no workers, for a load on the thread of the caller.
+    pub(crate) fn none() -> Self {
+        Self {
+            runtimes: Vec::new(),
+            crowded: false,
+        }
     }
 
     /// Returns the number of workers.
@@ -272,6 +281,63 @@ impl LoadRun<'_> {
             samples: samples.map(SamplesFile::end),
             ..end
         })
+    }
+
+    /// Runs the load with one worker on the thread and by the clock of the caller, who is within a `LocalSet`. There are
+    /// no samples, and no thread that notices a step that keeps this one.
+    pub(crate) async fn run_on_this_thread<T: Transport + 'static>(
+        self,
+        make_transport: impl Fn(u64) -> T + Send + Sync + 'static,
+        report: impl FnMut(Frame) -> ControlFlow<Redacted>,
+    ) -> RunEnd {
+        let (plan, definition) = (self.plan, &self.scenario.definition);
+        let occupancy: Arc<ThreadOccupancy> = Arc::default();
+        let spec = WorkerSpec {
+            scenario: self.scenario,
+            shared: Arc::clone(self.shared),
+            plan: plan.clone(),
+            seed: scenario_seed(plan, definition),
+            partition: Partition::new(plan.shard, 0, 1),
+            crowded: false,
+            occupancy: Arc::clone(&occupancy),
+            meeting_points: MeetingPoints::new(definition, plan),
+            tracing: self.tracing,
+            make_transport: Arc::new(make_transport),
+            samples: None,
+        };
+        let panics = PanicLog::default();
+        panics.record_this_thread();
+        let internal = Control::new();
+        let schedule = Schedule::new(&plan.load);
+        let controls = Controls {
+            requested: self.control,
+            internal: &internal,
+        };
+        let occupancies = [occupancy];
+        let collector = Collector::new(
+            definition,
+            plan,
+            &schedule,
+            &occupancies,
+            self.start,
+            controls,
+        );
+        let collected = RefCell::new((collector, report));
+        let add = |message| {
+            let (collector, report) = &mut *collected.borrow_mut();
+            collector.add(message, report);
+            collector.note_end();
+        };
+        let signals = StopSignals::new(self.control, &internal);
+        let timer = Pacer::with_runtime_timer();
+        let add_frame = |frame| add(WorkerMessage::Frame(Box::new(frame)));
+        let summary = run_worker(spec, self.start, timer, signals, add_frame).await;
+        add(WorkerMessage::Done(summary));
+        let (collector, report) = collected.into_inner();
+        RunEnd {
+            panics: panics.take_all(),
+            ..collector.finish(report)
+        }
     }
 }
 

@@ -340,59 +340,107 @@ impl PreparedRun {
         control: &Control,
         spans: Option<&Path>,
         samples: Option<SamplesFile>,
-        mut report: impl FnMut(Frame),
+        report: impl FnMut(Frame),
     ) -> Result<RunEnd, RunFailure> {
         let spans = spans.filter(|_| self.plan.tracing.is_some());
         let spans = spans.and_then(|path| start_spans(path, start));
         let _measured = ActiveLoad::begin();
         let network = Arc::clone(&self.network);
-        let watched = Arc::clone(&self.network);
-        let longest = permission::shortest_max_duration(&watched);
-        let _proofs = permission::watch_statements(&watched);
+        let _proofs = permission::watch_statements(&self.network);
         let load = LoadRun {
+            tracing: self.trace_ids().map(|ids| RunTracing {
+                ids,
+                spans: spans.as_ref().map(SpanWriter::outlet),
+            }),
+            samples,
+            ..self.plain_load(workers, start, control)
+        };
+        let ended = load.run(
+            move |user| HttpTransport::new(Arc::clone(&network), user),
+            self.halt_where_asked(report),
+        );
+        if let Some(spans) = spans {
+            spans.finish();
+        }
+        self.end_load(ended.map_err(|error| internal_failure(error.to_string())))
+    }
+
+    /// The same with one worker on the thread and by the clock of the caller, who is within a `LocalSet`.
+    pub(crate) async fn run_load_on_this_thread(
+        &self,
+        control: &Control,
+        report: impl FnMut(Frame),
+    ) -> Result<RunEnd, RunFailure> {
+        let _measured = ActiveLoad::begin();
+        let network = Arc::clone(&self.network);
+        let start = engine::common_start(1);
+        let load = LoadRun {
+            tracing: self.trace_ids().map(|ids| RunTracing { ids, spans: None }),
+            ..self.plain_load(Workers::none(), start, control)
+        };
+        let ended = load
+            .run_on_this_thread(
+                move |user| HttpTransport::new(Arc::clone(&network), user),
+                self.halt_where_asked(report),
+            )
+            .await;
+        self.end_load(Ok(ended))
+    }
+
+    /// Returns the load without traces and samples.
+    fn plain_load<'a>(
+        &'a self,
+        workers: Workers,
+        start: Instant,
+        control: &'a Control,
+    ) -> LoadRun<'a> {
+        LoadRun {
             scenario: self.scenario,
             shared: &self.prepared.shared,
             plan: &self.plan,
             workers,
             start,
             control,
-            tracing: self.trace_ids().map(|ids| RunTracing {
-                ids,
-                spans: spans.as_ref().map(SpanWriter::outlet),
-            }),
-            samples,
-        };
-        let ended = load.run(
-            move |user| HttpTransport::new(Arc::clone(&network), user),
-            move |frame| {
-                let second = frame.second;
-                report(frame);
-                if let Some((longest, words)) = &longest
-                    && Duration::from_secs(u64::from(second) + 1) >= *longest
-                {
-                    watched.halt(words.clone());
-                }
-                match watched.halted() {
-                    Some(reason) => ControlFlow::Break(redact::redact(reason)),
-                    // The run fails for it, whatever its end.
-                    None if secrets::first_missing().is_some() => {
-                        ControlFlow::Break(Redacted::default())
-                    }
-                    None => ControlFlow::Continue(()),
-                }
-            },
-        );
-        if let Some(spans) = spans {
-            spans.finish();
+            tracing: None,
+            samples: None,
         }
+    }
+
+    /// Reports each frame, and halts the load where its target, its permission or a missing secret asks for that.
+    fn halt_where_asked(
+        &self,
+        mut report: impl FnMut(Frame),
+    ) -> impl FnMut(Frame) -> ControlFlow<Redacted> {
+        let watched = Arc::clone(&self.network);
+        let longest = permission::shortest_max_duration(&watched);
+        move |frame| {
+            let second = frame.second;
+            report(frame);
+            if let Some((longest, words)) = &longest
+                && Duration::from_secs(u64::from(second) + 1) >= *longest
+            {
+                watched.halt(words.clone());
+            }
+            match watched.halted() {
+                Some(reason) => ControlFlow::Break(redact::redact(reason)),
+                // The run fails for it, whatever its end.
+                None if secrets::first_missing().is_some() => {
+                    ControlFlow::Break(Redacted::default())
+                }
+                None => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    /// Adds what is known of the target to the end of a load.
+    fn end_load(&self, ended: Result<RunEnd, RunFailure>) -> Result<RunEnd, RunFailure> {
         if let Some(failure) = missing_secret_failure() {
             return Err(failure);
         }
         let target_death = target_death(&self.prepared);
-        let end = ended.map_err(|error| internal_failure(error.to_string()))?;
         Ok(RunEnd {
             target_death,
-            ..end
+            ..ended?
         })
     }
 

@@ -1,11 +1,12 @@
 //! Streams as well-known services of language models send them, however their bytes are cut.
 
 use crate::completion::Chunk;
+use crate::paused::run_on_paused_clock;
 use loadtest::card::Card;
 use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::Reply;
 use std::time::Duration;
 
 /// A role first, thoughts before words, a comment, the count of tokens without choices, and a mark as the end.
@@ -98,7 +99,8 @@ fn lines() {
 
 /// Two journeys against a server that sends `body`, in one piece or byte by byte.
 fn run(scenario: &'static Scenario, kind: &'static str, body: String, is_cut: bool) -> Card {
-    let server = Server::start(move |_| {
+    let run = Run::new(scenario).load(Load::iterations(2, 1));
+    run_on_paused_clock(run, move |_| {
         let reply = Reply::status(200).header("content-type", kind);
         let reply = reply.body(body.clone());
         if is_cut {
@@ -106,9 +108,7 @@ fn run(scenario: &'static Scenario, kind: &'static str, body: String, is_cut: bo
         } else {
             reply
         }
-    });
-    let run = Run::new(scenario).load(Load::iterations(2, 1));
-    run.base_url(server.url()).run_blocking().unwrap()
+    })
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_panic_of_its_owner_stops_it() {
 #[test]
 fn it_is_waited_for_until_it_takes_connections() {
     let target = Target::serve(|listener| async move {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
         shout(listener).await
     })
     .unwrap();

@@ -23,6 +23,7 @@ mod headers;
 mod impossible;
 mod in_process;
 mod measure;
+mod paused;
 mod python_server;
 mod records;
 mod repeat;

@@ -1,11 +1,13 @@
 //! Answers that are streams of events: what is measured of them, what ends them, and how they fail.
 
+use crate::paused::run_on_paused_clock;
 use loadtest::card::{Card, StepRow, StreamRow};
 use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
-use loadtest_tests::{Reply, Request as Got, Server};
+use loadtest_tests::{Reply, Request as Got};
+use std::ops::Range;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -25,9 +27,12 @@ fn event(data: &str) -> Vec<u8> {
     format!("data: {data}\n\n").into_bytes()
 }
 
+fn stream_head() -> Reply {
+    Reply::status(200).header("content-type", "text/event-stream; charset=utf-8")
+}
+
 fn stream(pieces: impl IntoIterator<Item = (Duration, Vec<u8>)>) -> Reply {
-    let reply = Reply::status(200).header("content-type", "text/event-stream; charset=utf-8");
-    reply.pieces(pieces)
+    stream_head().pieces(pieces)
 }
 
 /// A role at once, the first text after 200 ms, three more each 10 ms later, what was counted, and the end.
@@ -43,10 +48,26 @@ fn talk() -> Vec<(Duration, Vec<u8>)> {
 }
 
 fn run(scenario: &'static Scenario, reply: impl Fn(&Got) -> Reply + Send + Sync + 'static) -> Card {
-    let server = Server::start(move |request| reply(request));
     let run = Run::new(scenario).load(Load::iterations(4, 2));
-    let run = run.base_url(server.url()).without_validity();
-    run.run_blocking().unwrap()
+    run_on_paused_clock(run, reply)
+}
+
+/// The same under the load that the scenario declares.
+fn run_as_declared(
+    scenario: &'static Scenario,
+    reply: impl Fn(&Got) -> Reply + Send + Sync + 'static,
+) -> Card {
+    run_on_paused_clock(Run::new(scenario), reply)
+}
+
+/// A time in a histogram, whose figures have a width.
+#[track_caller]
+fn assert_about(time: Option<Duration>, expected: Duration) {
+    let time = time.expect("a time");
+    assert!(
+        time >= expected && time <= expected + 2 * MS,
+        "{time:?}, not {expected:?}"
+    );
 }
 
 /// The failures of a step: kind and number.
@@ -95,14 +116,18 @@ fn the_first_event_is_the_one_that_the_step_names_and_units_are_what_it_counts()
         assert_eq!((stream.events, stream.units), (24, 124));
         let samples = [&stream.first_event, &stream.gap, &stream.per_unit].map(|of| of.samples);
         assert_eq!(samples, [4, 16, 4], "the role is before the first");
-        let first = stream.first_event.p50.unwrap();
-        assert!(first >= 200 * MS, "{first:?}: the role came at once");
-        // 30 units in 30 ms and more.
+        // The role came at once.
+        assert_about(stream.first_event.p50, 200 * MS);
+        // 30 units in 30 ms, or in the 40 ms after which the rest comes.
         let pace = stream.per_unit.p50.unwrap();
-        assert!(pace >= 990 * MS / 1000 && pace < first, "{pace:?}");
+        let expected = if at_once { 40 * MS } else { 30 * MS } / 30;
+        assert!(
+            pace >= expected * 99 / 100 && pace <= expected * 11 / 10,
+            "{pace:?}"
+        );
         assert_eq!(step.good, Some(0.0), "200 ms are more than 150 ms");
-        let whole = step.response.p50.unwrap();
-        assert!(whole >= 230 * MS && first < whole, "{first:?} of {whole:?}");
+        let whole = if at_once { 240 * MS } else { 230 * MS };
+        assert_about(step.response.p50, whole);
         if at_once {
             assert!(stream.together >= Some(1.0 / 6.0), "{:?}", stream.together);
         }
@@ -165,10 +190,9 @@ fn follow() {
 fn a_step_ends_a_stream_after_so_many_events_and_later_steps_read_them() {
     let card = run(follow(), |request| match &*request.path {
         "/feed" => {
-            let lines = (0..1_000).map(|order| (MS, format!("{{\"order\": {order}}}\n").into()));
-            Reply::status(200)
-                .header("content-type", "application/x-ndjson")
-                .pieces(lines)
+            let line = |order| Some((MS, format!("{{\"order\": {order}}}\n").into()));
+            let reply = Reply::status(200).header("content-type", "application/x-ndjson");
+            reply.pieces_by(line)
         }
         "/orders/2" => Reply::status(200),
         _ => Reply::status(404),
@@ -193,17 +217,13 @@ fn listen() {
 #[test]
 fn a_step_ends_a_stream_after_so_long() {
     let card = run(listen(), |_| {
-        let ticks = (0..10_000).map(|_| (MS, event("no JSON")));
-        Reply::status(200).pieces(ticks)
+        Reply::status(200).pieces_by(|_| Some((MS, event("no JSON"))))
     });
     assert_eq!(errors(&card), []);
     let (step, _) = only(&card);
     assert_eq!(step.ok, 4);
-    let time = step.service.max.unwrap();
-    assert!(
-        time >= 50 * MS,
-        "{time:?}: the step ended it, not the last event"
-    );
+    // The step ended it: there is no last event.
+    assert_about(step.service.max, 50 * MS);
 }
 
 /// It ends at an event, and may be silent for a while.
@@ -283,15 +303,23 @@ fn watch() {
     fn order();
 }
 
-fn feed(orders: impl IntoIterator<Item = u64>) -> Reply {
-    let events = orders.into_iter();
-    stream(events.map(|order| (MS, event(&format!("{{\"order\": {order}}}")))))
+/// An order each millisecond.
+fn feed(orders: Range<u64>) -> Reply {
+    stream_head().pieces_by(move |number| {
+        let order = orders.clone().nth(number)?;
+        Some((MS, event(&format!("{{\"order\": {order}}}"))))
+    })
+}
+
+/// The same without an end.
+fn endless_feed() -> Reply {
+    feed(1..u64::MAX)
 }
 
 #[test]
 fn an_async_step_reads_events_as_they_come_and_may_leave_the_rest() {
     let card = run(watch(), |request| match &*request.path {
-        "/feed" => feed(1..100_000),
+        "/feed" => endless_feed(),
         "/orders/3" => Reply::status(200),
         _ => Reply::status(404),
     });
@@ -365,12 +393,7 @@ fn listening_on() {
 
 #[test]
 fn an_endless_stream_ends_with_the_load_and_another_one_is_read_to_its_end() {
-    let go = |scenario, server: &Server| {
-        let run = Run::new(scenario).base_url(server.url());
-        run.run_blocking().unwrap()
-    };
-    let endless = Server::start(|_| feed(1..100_000));
-    let card = go(listening(), &endless);
+    let card = run_as_declared(listening(), |_| endless_feed());
     assert_eq!(errors(&card), []);
     let step = &card.steps[0];
     assert_eq!((step.ok, card.accounts.cancelled), (2, 0));
@@ -379,11 +402,17 @@ fn an_endless_stream_ends_with_the_load_and_another_one_is_read_to_its_end() {
     let stream = row.stream.as_ref().unwrap();
     assert_eq!(stream.first_event.samples, 2);
     assert_eq!(stream.gap.samples, stream.events - 2);
+    // An event each millisecond of a second, for each of two users.
+    let events = stream.events;
+    assert!((1_990..=2_000).contains(&events), "{events}");
 
-    let long = Server::start(|_| feed(1..=400));
-    let card = go(listening_on(), &long);
+    let card = run_as_declared(listening_on(), |_| feed(1..401));
     assert_eq!(errors(&card), []);
     assert_eq!((card.steps[0].ok, card.accounts.cancelled), (1, 0));
+    assert_eq!(
+        (card.steps[0].checks_passed, card.steps[0].checks_failed),
+        (1, 0)
+    );
 }
 
 /// Its step fails without what it looks for.
@@ -403,7 +432,7 @@ fn looking() {
 
 #[test]
 fn a_step_that_lacks_the_rest_of_its_stream_when_the_load_ends_is_cancelled() {
-    let card = run_as_declared(looking());
+    let card = run_as_declared(looking(), |_| endless_feed());
     assert_eq!(errors(&card), []);
     let accounts = &card.accounts;
     assert_eq!((accounts.started, accounts.cancelled), (2, 2));
@@ -412,9 +441,8 @@ fn a_step_that_lacks_the_rest_of_its_stream_when_the_load_ends_is_cancelled() {
     assert_eq!((row.requests, row.failed), (2, 0));
     assert_eq!(step.phases.connections, 2);
     // Where the stream itself ends, the step has failed.
-    let short = Server::start(|_| feed(1..=2));
     let run = Run::new(looking()).load(Load::iterations(1, 1));
-    let card = run.base_url(short.url()).run_blocking().unwrap();
+    let card = run_on_paused_clock(run, |_| feed(1..3));
     assert_eq!(errors(&card), [("step.error".to_owned(), 1)]);
 }
 
@@ -427,9 +455,7 @@ fn endless() {
 
 #[test]
 fn a_declared_stream_without_an_end_is_cut_off_by_the_end_of_the_load_and_has_not_failed() {
-    let server = Server::start(|_| feed(1..100_000));
-    let run = Run::new(endless()).base_url(server.url());
-    let card = run.run_blocking().unwrap();
+    let card = run_as_declared(endless(), |_| endless_feed());
     assert_eq!(errors(&card), []);
     let accounts = &card.accounts;
     assert_eq!((accounts.started, accounts.cancelled), (2, 2));
@@ -451,12 +477,11 @@ fn pausing() {
 
 #[test]
 fn the_deadline_of_a_stream_is_that_of_its_request_whatever_the_step_does_meanwhile() {
-    let server = Server::start(|_| {
+    let run = Run::new(pausing()).load(Load::iterations(1, 1));
+    let card = run_on_paused_clock(run, |_| {
         let second = (3_500 * MS, event(r#"{"order": 2}"#));
         stream([(Duration::ZERO, event(r#"{"order": 1}"#)), second])
     });
-    let run = Run::new(pausing()).load(Load::iterations(1, 1));
-    let card = run.base_url(server.url()).run_blocking().unwrap();
     assert_eq!(errors(&card), [("timeout.total".to_owned(), 1)]);
 }
 
@@ -478,21 +503,17 @@ fn following_without_end() {
     fn notices() -> Events<Notice>;
 }
 
-fn run_as_declared(scenario: &'static Scenario) -> Card {
-    let server = Server::start(|_| feed(1..100_000));
-    let run = Run::new(scenario).base_url(server.url());
-    run.without_validity().run_blocking().unwrap()
-}
-
 #[test]
 fn limits_on_the_streams_of_a_step_are_of_all_that_came_in_the_measured_part() {
-    let card = run_as_declared(listening_from_the_ramp_on());
+    let card = run_as_declared(listening_from_the_ramp_on(), |_| endless_feed());
     let (step, stream) = only(&card);
     let row = step.inner[0].stream.as_ref().unwrap();
     assert_eq!((step.executed, stream), (0, row));
-    // Its first event came in the ramp, unless the machine is busy.
-    let events = stream.gap.samples + stream.first_event.samples;
+    // Its first event came in the ramp, and one in each of the 800 ms after it.
+    assert_eq!(stream.first_event.samples, 0);
+    let events = stream.gap.samples;
     assert_eq!((stream.events, stream.units), (events, events));
+    assert!((795..=800).contains(&events), "{events}");
     let held = card
         .thresholds
         .iter()
@@ -510,7 +531,7 @@ fn limits_on_the_streams_of_a_step_are_of_all_that_came_in_the_measured_part() {
 
 #[test]
 fn a_declared_stream_without_end_is_told_what_ends_it() {
-    let card = run_as_declared(following_without_end());
+    let card = run_as_declared(following_without_end(), |_| endless_feed());
     let words: Vec<_> = card.reasons.iter().map(|reason| &*reason.words).collect();
     assert_eq!(
         words[0],

@@ -142,27 +142,6 @@ fn a_target_that_ends_before_it_is_ready_shows_what_it_printed() {
 }
 
 #[test]
-fn a_target_that_is_never_ready_is_given_up_and_killed() {
-    let path = file("never");
-    let error = script(&format!(
-        "echo waiting for the database; echo $$ > {}; exec sleep 60",
-        path.display()
-    ))
-    .ready("/health")
-    .ready_within(Duration::from_secs(1))
-    .start()
-    .unwrap_err();
-    assert!(matches!(error, TargetError::NotReady { .. }), "{error:?}");
-    let text = error.to_string();
-    assert!(
-        text.starts_with("the target `sh` was not ready within 1s: no connection to 127.0.0.1:"),
-        "{text}"
-    );
-    assert!(text.contains("    | waiting for the database"), "{text}");
-    assert!(!is_alive(&line_in(&path)));
-}
-
-#[test]
 fn a_target_ends_with_its_owner() {
     let (target, pid) = running("dropped");
     drop(target);

@@ -1,11 +1,12 @@
 //! Scenarios run as values, from ordinary code in every kind of runtime.
 
+use crate::paused::run_on_paused_clock;
 use loadtest::prelude::*;
 use loadtest::{Control, Run, RunError};
 use loadtest_model::card::{Trust, Verdict};
 use loadtest_model::definition::{Load, Rate, Stage};
 use loadtest_model::failure::FailureKind;
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::{Reply, Request as Got, Server};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -109,11 +110,15 @@ fn panics() {
 }
 
 fn shop() -> Server {
-    Server::start(|request| match &*request.path {
+    Server::start(answer_visit)
+}
+
+fn answer_visit(request: &Got) -> Reply {
+    match &*request.path {
         "/login" => Reply::json(r#"{"token":"t"}"#),
         "/home" | "/" => Reply::text("welcome"),
         _ => Reply::status(404),
-    })
+    }
 }
 
 #[tokio::test]
@@ -355,24 +360,29 @@ async fn a_target_in_this_process_is_served_and_told_on_the_card() {
 
 #[test]
 fn a_control_stops_a_run_whose_progress_is_reported_every_second() {
-    let server = shop();
     let control = Control::new();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let (stop, seen) = (control.clone(), Arc::clone(&reports));
-    let card = Run::new(visit())
+    let run = Run::new(visit())
         .load(Load::users(2, Duration::from_secs(600)))
-        .base_url(server.url())
         .control(&control)
         .on_progress(move |progress| {
-            seen.lock().unwrap().push(progress);
-            stop.stop();
-        })
-        .run_blocking()
-        .unwrap();
+            let mut reports = seen.lock().unwrap();
+            reports.push(progress);
+            if reports.len() == 2 {
+                stop.stop();
+            }
+        });
+    // Two requests of 50 ms in each journey.
+    let card = run_on_paused_clock(run, |request| {
+        answer_visit(request).delay(Duration::from_millis(50))
+    });
     assert_eq!(card.verdict, Verdict::Interrupted);
     let reports = reports.lock().unwrap();
-    assert_eq!(reports[0].elapsed, Duration::from_secs(1));
-    assert!(reports[0].started > 0 && reports[0].ok > 0);
+    let seconds: Vec<u64> = reports.iter().map(|one| one.elapsed.as_secs()).collect();
+    assert_eq!(seconds[..2], [1, 2]);
+    assert!((18..=22).contains(&reports[0].ok), "{reports:?}");
+    assert!((38..=42).contains(&reports[1].ok), "{reports:?}");
     let last = reports.last().unwrap();
     assert_eq!((last.started, last.failed), (last.ok, 0));
     assert_eq!(last.ok, card.accounts.ok);

@@ -1,16 +1,23 @@
 //! WebSockets: how they are opened, what is measured of them, and how they fail.
 
+use crate::paused::on_paused_clock;
 use crate::python_server::PythonServer;
 use loadtest::card::{Card, InnerRow, StepRow};
 use loadtest::prelude::*;
 use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
 use loadtest_tests::{Reply, Server};
-use std::net::{TcpListener, TcpStream};
+use std::future::pending;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::spawn_local;
+use tokio::time::sleep;
+use tungstenite::handshake::derive_accept_key;
 use tungstenite::handshake::server::{Request as Opening, Response as Opened};
 use tungstenite::{Message, WebSocket};
 
@@ -48,12 +55,12 @@ impl Sockets {
 
     fn run(&self, scenario: &'static Scenario, load: Load) -> Card {
         let run = Run::new(scenario).load(load).base_url(&self.url);
-        run.run_blocking().unwrap()
+        run.without_validity().run_blocking().unwrap()
     }
 
-    /// What was list of `count` connections, in alphabetical order.
+    /// What was noted of `count` connections, in alphabetical order.
     fn notes(&self, count: usize) -> Vec<String> {
-        for _ in 0..500 {
+        for _ in 0..6_000 {
             let mut notes = self.notes.lock().unwrap().clone();
             if notes.len() >= count {
                 notes.sort();
@@ -63,6 +70,76 @@ impl Sockets {
         }
         panic!("{:?}", self.notes.lock().unwrap());
     }
+}
+
+/// A WebSocket of a server on the runtime of the test.
+struct Peer(tokio::net::TcpStream);
+
+impl Peer {
+    /// Answers the request of a client that opens it.
+    async fn accept(mut stream: tokio::net::TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            head.push(stream.read_u8().await?.into());
+        }
+        let key = head.split("sec-websocket-key: ").nth(1);
+        let key = key.and_then(|rest| rest.lines().next()).unwrap();
+        let accept = derive_accept_key(key.as_bytes());
+        let head = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: {accept}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await?;
+        Ok(Self(stream))
+    }
+
+    /// Reads a short frame of the client, and returns its first byte: 0x81 is a text.
+    async fn read(&mut self) -> io::Result<u8> {
+        let opcode = self.0.read_u8().await?;
+        let length = self.0.read_u8().await? & 0x7f;
+        assert!(length < 126, "a short frame");
+        // A mask comes first.
+        let mut masked = vec![0; 4 + usize::from(length)];
+        self.0.read_exact(&mut masked).await?;
+        Ok(opcode)
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes).await
+    }
+
+    /// Reads until the client has closed it.
+    async fn read_all(&mut self) -> io::Result<()> {
+        while self.read().await.is_ok() {}
+        Ok(())
+    }
+}
+
+/// The card of `run` against a server that serves each WebSocket by `serve`, which gets its number too, both on one
+/// paused clock.
+fn run_beside<F>(run: Run, serve: impl Fn(Peer, usize) -> F + 'static) -> Card
+where
+    F: Future<Output = io::Result<()>> + 'static,
+{
+    on_paused_clock(async {
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let listener = listener.await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        spawn_local(async move {
+            let mut number = 0;
+            while let Ok((stream, _)) = listener.accept().await {
+                // A connection that only looks whether the target is there asks for nothing.
+                if let Ok(peer) = Peer::accept(stream).await {
+                    // A client may close its connection at any time.
+                    let served = serve(peer, number);
+                    spawn_local(async { drop(served.await) });
+                    number += 1;
+                }
+            }
+        });
+        let run = run.base_url(url).without_validity();
+        run.run_on_this_thread().await.unwrap()
+    })
 }
 
 /// Chooses the last protocol that is offered.
@@ -249,8 +326,7 @@ fn a_connection_that_the_target_closed_is_opened_anew_in_the_next_journey() {
         while socket.read().is_ok() {}
         String::new()
     });
-    let run = Run::new(reopens()).load(Load::iterations(5, 1));
-    let card = run.base_url(&server.url).run_blocking().unwrap();
+    let card = server.run(reopens(), Load::iterations(5, 1));
     assert_eq!(errors(&card), []);
     let ok: Vec<u64> = card.steps.iter().map(|step| step.ok).collect();
     assert_eq!(ok, [5, 5]);
@@ -298,14 +374,12 @@ fn waits() {
 
 /// The failures of a journey whose server sends `bytes` when it has read a message, and then waits.
 fn failures(bytes: &'static [u8]) -> (String, Option<u16>, String) {
-    let server = Sockets::start(move |mut socket, _| {
-        use std::io::Write as _;
-        let _ = socket.read();
-        socket.get_mut().write_all(bytes).unwrap();
-        while socket.read().is_ok() {}
-        String::new()
+    let run = Run::new(waits()).load(Load::iterations(2, 1));
+    let card = run_beside(run, move |mut peer, _| async move {
+        peer.read().await?;
+        peer.write(bytes).await?;
+        peer.read_all().await
     });
-    let card = server.run(waits(), Load::iterations(2, 1));
     assert_eq!(card.steps[0].ok, 2);
     let errors = errors(&card);
     let [("ask", kind, 2, example)] = errors[..] else {
@@ -388,11 +462,11 @@ fn each_failure_of_a_wait_has_its_kind() {
 
 #[test]
 fn a_connection_that_is_cut_off_is_closed_without_a_code() {
-    let server = Sockets::start(|mut socket, _| {
-        let _ = socket.read();
-        String::new()
-    });
-    let card = server.run(waits(), Load::iterations(2, 1));
+    let run = Run::new(waits()).load(Load::iterations(2, 1));
+    let card = run_beside(
+        run,
+        |mut peer, _| async move { peer.read().await.map(drop) },
+    );
     let (_, kind, count, example) = errors(&card)[0];
     assert_eq!((kind, count), ("ws.closed", 2));
     let words = "`ask` failed: the target closed the WebSocket: 1006 (without a close frame";
@@ -401,14 +475,12 @@ fn a_connection_that_is_cut_off_is_closed_without_a_code() {
 
 #[test]
 fn a_connection_that_is_reset_within_a_frame_is_closed_without_a_code() {
-    let server = Sockets::start(|mut socket, _| {
-        use std::io::Write as _;
+    let run = Run::new(waits()).load(Load::iterations(2, 1));
+    let card = run_beside(run, |mut peer, _| async move {
         // What was not read resets the connection when it is dropped.
-        let _ = socket.get_mut().peek(&mut [0]);
-        socket.get_mut().write_all(b"\x81\x0a{\"ack").unwrap();
-        String::new()
+        peer.0.peek(&mut [0]).await?;
+        peer.write(b"\x81\x0a{\"ack").await
     });
-    let card = server.run(waits(), Load::iterations(2, 1));
     let (_, kind, count, example) = errors(&card)[0];
     assert_eq!((kind, count), ("ws.closed", 2));
     let words = "`ask` failed: the target closed the WebSocket: 1006 (";
@@ -433,17 +505,13 @@ fn rests() {
 #[test]
 fn a_close_that_nothing_waits_for_fails_nothing_and_is_counted_by_its_code() {
     let codes = [1000_u16, 1001, 1008, 1011, 4000];
-    let server = Sockets::start(move |mut socket, number| {
-        use std::io::Write as _;
-        let _ = socket.read();
-        // The first connection only looks whether the target is there.
-        let [high, low] = codes[(number - 1) % codes.len()].to_be_bytes();
-        let close = [0x88, 2, high, low];
-        socket.get_mut().write_all(&close).unwrap();
-        while socket.read().is_ok() {}
-        String::new()
+    let run = Run::new(rests()).load(Load::iterations(5, 1));
+    let card = run_beside(run, move |mut peer, number| async move {
+        peer.read().await?;
+        let [high, low] = codes[number].to_be_bytes();
+        peer.write(&[0x88, 2, high, low]).await?;
+        peer.read_all().await
     });
-    let card = server.run(rests(), Load::iterations(5, 1));
     assert_eq!(errors(&card), []);
     let counts = &card.websockets.as_ref().expect("WebSockets").tally;
     let closed = codes.map(|code| (code, 1));
@@ -469,7 +537,8 @@ fn an_upgrade_that_is_refused_fails_the_step_that_opens() {
         }
     });
     let run = Run::new(waits()).load(Load::iterations(5, 1));
-    let card = run.base_url(server.url()).run_blocking().unwrap();
+    let run = run.base_url(server.url()).without_validity();
+    let card = run.run_blocking().unwrap();
     let opened: Vec<_> = errors(&card)
         .into_iter()
         .filter(|(step, ..)| *step == "socket")
@@ -511,16 +580,13 @@ fn flooding() {
 
 #[test]
 fn a_target_that_reads_nothing_fails_what_is_sent_to_it_and_is_named_as_the_cause() {
-    let (release, held) = std::sync::mpsc::channel::<()>();
-    let held = Mutex::new(held);
-    let server = Sockets::start(move |socket, _| {
-        // It reads nothing, and keeps the connection until the test is over.
-        let _ = held.lock().unwrap().recv();
-        drop(socket);
-        String::new()
+    let run = Run::new(flooding()).load(Load::iterations(1, 1));
+    let card = run_beside(run, |peer, _| async move {
+        // It reads nothing, and keeps the connection.
+        pending::<()>().await;
+        drop(peer);
+        Ok(())
     });
-    let card = server.run(flooding(), Load::iterations(1, 1));
-    drop(release);
     let found: Vec<_> = card
         .errors
         .iter()
@@ -562,16 +628,13 @@ fn listens() {
 #[test]
 fn a_step_that_listens_is_cut_off_by_the_end_of_the_load_and_has_not_failed() {
     // The first is silent, the other one is not.
-    let server = Sockets::start(|mut socket, number| {
-        let text = || Message::text(r#"{"order": 1}"#);
-        while number > 0 && socket.send(text()).is_ok() {
-            thread::sleep(20 * MS);
+    let card = run_beside(Run::new(listens()), |mut peer, number| async move {
+        while number > 0 {
+            peer.write(b"\x81\x0c{\"order\": 1}").await?;
+            sleep(20 * MS).await;
         }
-        while socket.read().is_ok() {}
-        String::new()
+        peer.read_all().await
     });
-    let run = Run::new(listens()).base_url(&server.url);
-    let card = run.run_blocking().unwrap();
     assert_eq!(errors(&card), []);
     let accounts = &card.accounts;
     assert_eq!((accounts.started, accounts.cancelled), (2, 2));
@@ -599,17 +662,13 @@ fn reports() {
 
 #[test]
 fn a_step_with_a_beat_has_what_it_waits_for_when_the_load_ends() {
-    let server = Sockets::start(|mut socket, _| {
-        while let Ok(message) = socket.read() {
-            if message.is_text() {
-                thread::sleep(50 * MS);
-                socket.send(Message::text(r#"{"ack": 1}"#)).unwrap();
-            }
+    let card = run_beside(Run::new(reports()), |mut peer, _| async move {
+        while peer.read().await? == 0x81 {
+            sleep(50 * MS).await;
+            peer.write(b"\x81\x0a{\"ack\": 1}").await?;
         }
-        String::new()
+        Ok(())
     });
-    let run = Run::new(reports()).base_url(&server.url);
-    let card = run.run_blocking().unwrap();
     assert_eq!(errors(&card), []);
     assert_eq!((card.steps[1].ok, card.accounts.cancelled), (1, 0));
 }
@@ -671,7 +730,8 @@ fn a_server_of_another_author_understands_and_is_understood() {
         return;
     };
     let run = Run::new(peer()).load(Load::iterations(4, 2));
-    let card = run.base_url(&server.url).run_blocking().unwrap();
+    let run = run.base_url(&server.url).without_validity();
+    let card = run.run_blocking().unwrap();
     let left = "`ask` failed: the target closed the WebSocket: 4000, as asked";
     assert_eq!(errors(&card), [("left", "ws.closed", 4, left)]);
     let mut found = rows(&card.steps[2]);

@@ -41,15 +41,20 @@ impl ProcessGroup {
             command.process_group(group);
         }
     }
-}
 
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
+    /// Kills all that is in it.
+    pub(super) fn kill(&self) {
         // Until the leader is waited for, no other process can have its number.
         if let Ok(group) = i32::try_from(self.leader.id()) {
             // This fails only where nothing is left to end.
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.kill();
         let _ = self.leader.wait();
     }
 }

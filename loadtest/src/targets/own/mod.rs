@@ -193,15 +193,18 @@ impl TargetCommand {
         }
         for _ in 1..MAX_PORT_ATTEMPTS {
             let port = free_port()?;
-            match self.start_on(port) {
+            let started = Instant::now();
+            match self.start_on(port, || started.elapsed()) {
                 Err(TargetError::Exited { output, .. }) if was_port_taken(port, &output) => {}
                 outcome => return outcome,
             }
         }
-        self.start_on(free_port()?)
+        let started = Instant::now();
+        self.start_on(free_port()?, || started.elapsed())
     }
 
-    fn start_on(&self, port: u16) -> Result<Target, TargetError> {
+    /// Starts it on `port`, and gives it up when `elapsed` says that its time is over.
+    fn start_on(&self, port: u16, elapsed: impl Fn() -> Duration) -> Result<Target, TargetError> {
         let program = program_name(&self.program);
         let number = port.to_string();
         let mut command = Command::new(&self.program);
@@ -223,9 +226,8 @@ impl TargetCommand {
             })?;
 
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let started = Instant::now();
         loop {
-            let left = self.within.saturating_sub(started.elapsed());
+            let left = self.within.saturating_sub(elapsed());
             let answer = self.probe.probe_once(address, left);
             // Asked last: another program may answer on the port of a dead child.
             if let Some(status) = process.ended()? {
@@ -244,7 +246,8 @@ impl TargetCommand {
             if GIVEN_UP.load(Ordering::Relaxed) {
                 return Err(TargetError::GivenUp { program });
             }
-            if started.elapsed() >= self.within {
+            if elapsed() >= self.within {
+                process.kill();
                 return Err(TargetError::NotReady {
                     program,
                     within: self.within,
@@ -404,4 +407,48 @@ fn was_port_taken(port: u16, output: &LastOutput) -> bool {
         .any(|words| said.contains(words))
         || TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_target_that_is_never_ready_is_given_up_and_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pid");
+        let script = format!(
+            "echo waiting for the database; echo $$ > {0}.part; mv {0}.part {0}; exec sleep 60",
+            path.display()
+        );
+        let command = Target::binary("/bin/sh").args(["-c", &script, PORT_PLACEHOLDER]);
+        let second = Duration::from_secs(1);
+        let command = command.ready("/health").ready_within(second);
+        // Its time is over once it runs.
+        let elapsed = || {
+            if path.exists() {
+                second
+            } else {
+                Duration::ZERO
+            }
+        };
+        let error = command.start_on(free_port().unwrap(), elapsed).unwrap_err();
+        assert!(matches!(error, TargetError::NotReady { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(
+            text.starts_with(
+                "the target `sh` was not ready within 1s: no connection to 127.0.0.1:"
+            ),
+            "{text}"
+        );
+        assert!(text.contains("    | waiting for the database"), "{text}");
+        let pid = fs::read_to_string(&path).unwrap();
+        let mut asks = Command::new("/bin/sh");
+        let asked = asks
+            .args(["-c", "kill -0 $0", pid.trim()])
+            .output()
+            .unwrap();
+        assert!(!asked.status.success(), "killed, and reaped");
+    }
 }

@@ -22,7 +22,7 @@ pub(super) struct ChildProcess {
     printed: Arc<OutputBuffer>,
     /// The group ends everything that the child started.
     #[cfg(unix)]
-    _group: Option<ProcessGroup>,
+    group: Option<ProcessGroup>,
 }
 
 impl ChildProcess {
@@ -42,7 +42,7 @@ impl ChildProcess {
             child: Mutex::new(child),
             printed: Arc::default(),
             #[cfg(unix)]
-            _group: group,
+            group,
         };
         if let Some(stdout) = stdout {
             process.printed.read_pipe(stdout)?;
@@ -63,9 +63,19 @@ impl ChildProcess {
             })
     }
 
+    /// Kills and reaps the child.
+    pub(super) fn kill(&self) {
+        kill_and_reap(&mut lock_ignoring_poison(&self.child));
+    }
+
     /// The last lines the child printed. Of a child that has ended, all it ever wrote is waited for.
     pub(super) fn last_output(&self) -> LastOutput {
         if matches!(self.ended(), Ok(Some(_))) {
+            // What it started would hold its pipes open.
+            #[cfg(unix)]
+            if let Some(group) = &self.group {
+                group.kill();
+            }
             self.printed.wait_for_end();
         }
         self.printed.last_lines()
@@ -74,11 +84,14 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Both fail only for a child that is gone already, which is what is wanted.
-        let _ = child.kill();
-        let _ = child.wait();
+        kill_and_reap(self.child.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+fn kill_and_reap(child: &mut Child) {
+    // Both fail only for a child that is gone already, which is what is wanted.
+    let _ = child.kill();
+    let _ = child.wait();
 }
 
 /// The last lines that a process printed, on standard output and standard error together.
@@ -110,9 +123,9 @@ impl fmt::Display for LastOutput {
 const MAX_KEPT_OUTPUT: usize = 64 * 1024;
 /// The number of output lines in an error.
 const MAX_SHOWN_LINES: usize = 20;
-/// The time for the pipes of a dead child to drain. Processes that the child started may hold them open for
-/// longer.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+/// The longest time for the pipes of a dead child to close. Only a process that it started and that left its group holds
+/// them open.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The output of a child: a buffer that two threads fill.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 mod server;
 
+use crate::paused::on_paused_clock;
 use crate::python_server::PythonServer;
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -13,12 +14,14 @@ use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
 use loadtest_tests::{Reply, Server};
 use server::{
-    After, BROKEN, LAST, MISSING, RawCall, SLOW, STATUSES, Shop, raw_server, raw_tls_server,
+    After, BROKEN, LAST, MISSING, RawCall, SLOW, STATUSES, Shop, raw_server, raw_server_here,
+    raw_tls_server,
 };
 use shop_proto::cart_client::CartClient;
 use shop_proto::{Item, Price};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::time::sleep;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
@@ -26,7 +29,19 @@ const MS: Duration = Duration::from_millis(1);
 
 fn run(scenario: &'static Scenario, url: &str, load: Load) -> Card {
     let run = Run::new(scenario).load(load).base_url(url);
-    run.run_blocking().unwrap()
+    run.without_validity().run_blocking().unwrap()
+}
+
+/// The card of a run against a shop, both on one paused clock, and the shop once it has heard of the end.
+fn run_in_shop(run: Run) -> (Card, Shop) {
+    on_paused_clock(async {
+        let shop = Shop::start().await;
+        let run = run.base_url(&*shop.url).without_validity();
+        let card = run.run_on_this_thread().await.unwrap();
+        // The clock goes on when everything has happened that was to happen.
+        sleep(MS).await;
+        (card, shop)
+    })
 }
 
 /// Step, kind, status, number and words of each failure.
@@ -117,8 +132,7 @@ fn kinds() {
 
 #[test]
 fn all_kinds_of_calls_are_rows_with_their_messages_and_their_status() {
-    let shop = Shop::start();
-    let card = run(kinds(), &shop.url, Load::iterations(4, 2));
+    let (card, shop) = run_in_shop(Run::new(kinds()).load(Load::iterations(4, 2)));
     assert_eq!(errors(&card), []);
     let found: Vec<_> = card.steps.iter().map(rows).collect();
     assert_eq!(
@@ -175,8 +189,7 @@ fn statuses() {
 
 #[test]
 fn each_status_is_a_failure_of_its_own_with_its_number_and_name() {
-    let shop = Shop::start();
-    let card = run(statuses(), &shop.url, Load::iterations(16, 1));
+    let (card, shop) = run_in_shop(Run::new(statuses()).load(Load::iterations(16, 1)));
     let names = [
         "CANCELLED",
         "UNKNOWN",
@@ -293,8 +306,7 @@ struct Wrapped {
 
 #[test]
 fn a_status_fails_its_row_and_the_step_only_where_it_is_handed_on() {
-    let shop = Shop::start();
-    let card = run(handled(), &shop.url, Load::iterations(3, 1));
+    let (card, shop) = run_in_shop(Run::new(handled()).load(Load::iterations(3, 1)));
     assert_eq!(
         errors(&card),
         [(
@@ -329,8 +341,7 @@ fn many() {
 
 #[test]
 fn a_hundred_calls_at_once_share_one_connection() {
-    let shop = Shop::start();
-    let card = run(many(), &shop.url, Load::iterations(1, 1));
+    let (card, shop) = run_in_shop(Run::new(many()).load(Load::iterations(1, 1)));
     assert_eq!(errors(&card), []);
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 100, 0)]);
     assert_eq!((shop.connections(), shop.most_open()), (1, 100));
@@ -358,8 +369,7 @@ fn shared() {
 
 #[test]
 fn calls_and_requests_of_all_users_share_connections() {
-    let shop = Shop::start();
-    let card = run(shared(), &shop.url, Load::iterations(40, 10));
+    let (card, shop) = run_in_shop(Run::new(shared()).load(Load::iterations(40, 10)));
     assert_eq!(errors(&card), []);
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 120, 0)]);
     assert_eq!(card.steps[1].ok, 40);
@@ -396,8 +406,7 @@ fn intercepted() {
 
 #[test]
 fn an_interceptor_adds_metadata_and_what_it_refuses_is_not_sent() {
-    let shop = Shop::start();
-    let card = run(intercepted(), &shop.url, Load::iterations(2, 1));
+    let (card, shop) = run_in_shop(Run::new(intercepted()).load(Load::iterations(2, 1)));
     let [("refuse", "step.error", None, 2, words)] = errors(&card)[..] else {
         panic!("{:?}", errors(&card))
     };
@@ -458,8 +467,7 @@ fn late() {
 
 #[test]
 fn a_call_ends_at_the_deadline_and_its_server_is_told() {
-    let shop = Shop::start();
-    let card = run(late(), &shop.url, Load::iterations(2, 1));
+    let (card, shop) = run_in_shop(Run::new(late()).load(Load::iterations(2, 1)));
     // tonic answers with a status once the time is over that its client has set; whichever comes first is right.
     let late: Vec<_> = errors(&card);
     let found: Vec<_> = late.iter().map(|&(step, kind, ..)| (step, kind)).collect();
@@ -475,7 +483,7 @@ fn a_call_ends_at_the_deadline_and_its_server_is_told() {
     assert_eq!(card.steps[4].ok, 2);
     assert_eq!(card.steps[5].ok, 2);
     assert_eq!(shop.connections(), 1, "only the calls have ended");
-    shop.wait_for_given_up(10);
+    assert_eq!(shop.given_up(), 10);
 }
 
 #[scenario]
@@ -502,8 +510,7 @@ fn unlisted() {
 
 #[test]
 fn a_call_to_an_unlisted_host_is_refused_before_anything_is_sent() {
-    let shop = Shop::start();
-    let card = run(unlisted(), &shop.url, Load::iterations(2, 1));
+    let (card, shop) = run_in_shop(Run::new(unlisted()).load(Load::iterations(2, 1)));
     let [("elsewhere", "guard.blocked", None, 2, words)] = errors(&card)[..] else {
         panic!("{:?}", errors(&card))
     };
@@ -529,8 +536,7 @@ fn last_call() {
 
 #[test]
 fn a_target_ends_the_test_by_its_metadata() {
-    let shop = Shop::start();
-    let card = run(last_call(), &shop.url, Load::iterations(50, 1));
+    let (card, shop) = run_in_shop(Run::new(last_call()).load(Load::iterations(50, 1)));
     assert_eq!(errors(&card), []);
     assert_eq!(card.steps[0].ok, 1);
     assert_eq!(shop.metadata().len(), 1);
@@ -567,15 +573,29 @@ fn answer(call: RawCall) {
     body.send_trailers(trailers).unwrap();
 }
 
+/// The card of so many calls, one after another, that a raw server answers by `answer`, both on one paused clock, and
+/// the number of connections.
+fn ask_raw_server(
+    count: u64,
+    answer: impl Fn(RawCall) -> After + Send + Sync + Clone + 'static,
+) -> (Card, usize) {
+    on_paused_clock(async {
+        let (url, connections) = raw_server_here(answer).await;
+        let run = Run::new(asks()).load(Load::iterations(count, 1));
+        let run = run.base_url(url).without_validity();
+        let card = run.run_on_this_thread().await.unwrap();
+        (card, connections.load(Ordering::SeqCst))
+    })
+}
+
 /// Kind, status and words of the one failure of a call that is answered so.
 fn failure(
     answer: impl Fn(RawCall) + Send + Sync + Clone + 'static,
 ) -> (String, Option<u16>, String) {
-    let (url, _) = raw_server(move |call| {
+    let (card, _) = ask_raw_server(1, move |call| {
         answer(call);
         After::Nothing
     });
-    let card = run(asks(), &url, Load::iterations(1, 1));
     let [(_, kind, status, 1, words)] = errors(&card)[..] else {
         panic!("{:?}", errors(&card))
     };
@@ -630,8 +650,8 @@ fn each_wrong_answer_has_its_kind() {
         body.send_data(Bytes::from_static(&TOTAL[..3]), false)
             .unwrap();
         tokio::spawn(async move {
-            // What was sent before would be left out.
-            tokio::time::sleep(100 * MS).await;
+            // What was sent before would be left out: the clock goes on when it has come.
+            sleep(100 * MS).await;
             body.send_reset(h2::Reason::INTERNAL_ERROR);
         });
     });
@@ -750,8 +770,7 @@ fn code_of<T>(result: Result<T, Status>) -> Result<Code, Error> {
 
 #[test]
 fn a_client_sees_the_code_of_a_failure_and_its_row_the_kind() {
-    let shop = Shop::start();
-    let card = run(coded(), &shop.url, Load::iterations(1, 1));
+    let (card, _) = run_in_shop(Run::new(coded()).load(Load::iterations(1, 1)));
     assert_eq!(errors(&card), []);
     assert_eq!(card.steps[3].checks_passed, 1, "{card}");
     for (step, row) in card.steps.iter().zip(["Add", "Watch", "Add", "Add"]) {
@@ -787,7 +806,7 @@ fn a_target_that_speaks_http_1_is_told_from_one_that_fails() {
 #[test]
 fn a_call_that_the_target_has_not_looked_at_is_sent_again() {
     // The second call is refused at first.
-    let (url, connections) = raw_server(|call| {
+    let (card, connections) = ask_raw_server(3, |call| {
         if call.number == 1 {
             let RawCall { mut respond, .. } = call;
             respond.send_reset(h2::Reason::REFUSED_STREAM);
@@ -796,16 +815,15 @@ fn a_call_that_the_target_has_not_looked_at_is_sent_again() {
         }
         After::Nothing
     });
-    let card = run(asks(), &url, Load::iterations(3, 1));
     assert_eq!(errors(&card), []);
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 3, 0)]);
     assert_eq!((card.steps[0].requests, card.steps[0].retries), (4, 1));
-    assert_eq!(connections.load(Ordering::SeqCst), 1);
+    assert_eq!(connections, 1);
 }
 
 #[test]
 fn a_connection_that_takes_no_more_calls_ends_those_that_it_has() {
-    let (url, connections) = raw_server(|call| {
+    let (card, connections) = ask_raw_server(4, |call| {
         let is_second = call.number == 1;
         answer(call);
         if is_second {
@@ -814,10 +832,9 @@ fn a_connection_that_takes_no_more_calls_ends_those_that_it_has() {
             After::Nothing
         }
     });
-    let card = run(asks(), &url, Load::iterations(4, 1));
     assert_eq!(errors(&card), []);
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 4, 0)]);
-    assert_eq!(connections.load(Ordering::SeqCst), 2);
+    assert_eq!(connections, 2);
 }
 
 #[test]
@@ -851,8 +868,7 @@ fn breaks() {
 
 #[test]
 fn a_stream_that_ends_with_another_status_has_failed_and_counts_no_gaps() {
-    let shop = Shop::start();
-    let card = run(breaks(), &shop.url, Load::iterations(2, 1));
+    let (card, _) = run_in_shop(Run::new(breaks()).load(Load::iterations(2, 1)));
     assert_eq!(
         errors(&card),
         [("watch", "grpc.status", Some(10), 2, "ABORTED: sold out")]
@@ -911,8 +927,7 @@ fn prepared() {
 
 #[test]
 fn a_setup_may_call_too_and_is_not_measured() {
-    let shop = Shop::start();
-    let card = run(prepared(), &shop.url, Load::iterations(2, 1));
+    let (card, shop) = run_in_shop(Run::new(prepared()).load(Load::iterations(2, 1)));
     assert_eq!(errors(&card), []);
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 2, 0)]);
     assert_eq!(shop.metadata().len(), 3);
@@ -959,20 +974,15 @@ fn watching_on() {
 
 #[test]
 fn an_endless_stream_of_messages_ends_with_the_load_and_another_one_is_read_to_its_end() {
-    let go = |scenario, shop: &Shop| {
-        let run = Run::new(scenario).base_url(&*shop.url);
-        run.run_blocking().unwrap()
-    };
-    let shop = Shop::start();
-    let card = go(watching(), &shop);
+    let (card, shop) = run_in_shop(Run::new(watching()));
     assert_eq!(errors(&card), []);
     let step = &card.steps[0];
     assert_eq!((step.ok, card.accounts.cancelled), (2, 0));
     assert_eq!(rows(step), [("shop.Cart/Watch", 2, 0)]);
     assert_eq!(messages(&step.inner[0]), (2, 10));
-    shop.wait_for_given_up(2);
+    assert_eq!(shop.given_up(), 2);
 
-    let card = go(watching_on(), &shop);
+    let (card, _) = run_in_shop(Run::new(watching_on()));
     assert_eq!(errors(&card), []);
     assert_eq!((card.steps[0].ok, card.accounts.cancelled), (1, 0));
     assert_eq!(messages(&card.steps[0].inner[0]), (1, 20));

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::spawn_local;
 use tokio_rustls::TlsAcceptor;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request, Response, Status, Streaming};
@@ -61,14 +62,15 @@ impl Drop for Pending {
 }
 
 impl Shop {
-    pub(super) fn start() -> Self {
+    /// Starts it on the runtime of the test.
+    pub(super) async fn start() -> Self {
         let connections = Arc::new(AtomicUsize::new(0));
         let notes: Arc<Notes> = Arc::default();
         let (service, counted) = (
             CartServer::new(Service(Arc::clone(&notes))),
             Arc::clone(&connections),
         );
-        let address = serve(move |address| async move {
+        let address = serve_here(|address| async move {
             let incoming = TcpIncoming::bind(address).unwrap().with_nodelay(Some(true));
             let bound = incoming.local_addr().unwrap();
             let incoming = incoming.inspect(move |_| {
@@ -79,7 +81,7 @@ impl Shop {
             (bound, served)
         });
         Self {
-            url: format!("http://{address}"),
+            url: format!("http://{}", address.await),
             connections,
             notes,
         }
@@ -101,16 +103,21 @@ impl Shop {
         self.notes.most_open.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many calls were given up by their clients.
-    pub(super) fn wait_for_given_up(&self, count: usize) {
-        for _ in 0..500 {
-            if self.notes.given_up.load(Ordering::SeqCst) == count {
-                return;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        panic!("{:?}", self.notes.given_up);
+    /// The calls that were given up by their clients.
+    pub(super) fn given_up(&self) -> usize {
+        self.notes.given_up.load(Ordering::SeqCst)
     }
+}
+
+/// Runs a server on the runtime of the test, and returns its address.
+async fn serve_here<F, S>(bind: impl FnOnce(SocketAddr) -> F) -> SocketAddr
+where
+    F: Future<Output = (SocketAddr, S)>,
+    S: Future<Output = ()> + 'static,
+{
+    let (address, served) = bind((Ipv4Addr::LOCALHOST, 0).into()).await;
+    spawn_local(served);
+    address
 }
 
 /// Runs a server on a thread of its own, and returns its address.
@@ -164,7 +171,7 @@ impl Cart for Service {
         let open = self.0.open.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.most_open.fetch_max(open, Ordering::SeqCst);
         if item.quantity == 0 {
-            // All of a test are here before the first one is answered.
+            // On a paused clock all of a test are here before the first one is answered.
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         self.0.open.fetch_sub(1, Ordering::SeqCst);
@@ -256,6 +263,17 @@ pub(super) fn raw_server(
     (format!("http://{address}"), connections)
 }
 
+/// The same on the runtime of the test.
+pub(super) async fn raw_server_here(
+    answer: impl Fn(RawCall) -> After + Send + Sync + Clone + 'static,
+) -> (String, Arc<AtomicUsize>) {
+    let connections: Arc<AtomicUsize> = Arc::default();
+    let counted = Arc::clone(&connections);
+    let accept = |stream| async { Ok(stream) };
+    let address = serve_here(|address| bind_raw_server(address, accept, answer, counted)).await;
+    (format!("http://{address}"), connections)
+}
+
 /// The same over TLS, which offers `protocols`.
 pub(super) fn raw_tls_server(
     protocols: &[&str],
@@ -287,30 +305,43 @@ where
     F: Future<Output = io::Result<S>> + Send,
 {
     let connections: Arc<AtomicUsize> = Arc::default();
-    let (counted, calls) = (Arc::clone(&connections), Arc::<AtomicUsize>::default());
-    let address = serve(move |address| async move {
-        let listener = TcpListener::bind(address).await.unwrap();
-        let bound = listener.local_addr().unwrap();
-        let served = async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                let (answer, calls) = (answer.clone(), Arc::clone(&calls));
-                let (accept, counted) = (accept.clone(), Arc::clone(&counted));
-                tokio::spawn(async move {
-                    // Before a run it is only seen that the target is there.
-                    let Ok(stream) = accept(stream).await else {
-                        return;
-                    };
-                    if let Ok(connection) = h2::server::handshake(stream).await {
-                        counted.fetch_add(1, Ordering::SeqCst);
-                        answer_calls(connection, answer, calls).await;
-                    }
-                });
-            }
-        };
-        (bound, served)
-    });
+    let counted = Arc::clone(&connections);
+    let address = serve(move |address| bind_raw_server(address, accept, answer, counted));
     (address, connections)
+}
+
+/// Takes an address; the future that it returns serves there.
+async fn bind_raw_server<S, F>(
+    address: SocketAddr,
+    accept: impl Fn(TcpStream) -> F + Send + Sync + Clone + 'static,
+    answer: impl Fn(RawCall) -> After + Send + Sync + Clone + 'static,
+    counted: Arc<AtomicUsize>,
+) -> (SocketAddr, impl Future<Output = ()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    F: Future<Output = io::Result<S>> + Send,
+{
+    let listener = TcpListener::bind(address).await.unwrap();
+    let bound = listener.local_addr().unwrap();
+    let served = async move {
+        let calls = Arc::<AtomicUsize>::default();
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (answer, calls) = (answer.clone(), Arc::clone(&calls));
+            let (accept, counted) = (accept.clone(), Arc::clone(&counted));
+            tokio::spawn(async move {
+                // Before a run it is only seen that the target is there.
+                let Ok(stream) = accept(stream).await else {
+                    return;
+                };
+                if let Ok(connection) = h2::server::handshake(stream).await {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    answer_calls(connection, answer, calls).await;
+                }
+            });
+        }
+    };
+    (bound, served)
 }
 
 async fn answer_calls<S: AsyncRead + AsyncWrite + Unpin>(
