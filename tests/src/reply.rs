@@ -1,5 +1,6 @@
 //! What the server does with a request: an answer, or a fault.
 
+use crate::gate::Gate;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Reply {
+    gate: Option<Gate>,
     delay: Duration,
     rest: Duration,
     deed: Deed,
@@ -55,6 +57,7 @@ pub(crate) enum End {
 /// One thing to do on the connection.
 #[derive(Debug)]
 pub(crate) enum Act {
+    WaitFor(Gate),
     Pause(Duration),
     Write(Vec<u8>),
     WriteForever(Vec<u8>),
@@ -64,6 +67,7 @@ impl Reply {
     /// An answer with `status` and an empty body.
     pub fn status(status: u16) -> Self {
         Self {
+            gate: None,
             delay: Duration::ZERO,
             rest: Duration::ZERO,
             deed: Deed::Answer {
@@ -158,6 +162,7 @@ impl Reply {
 
     fn nothing(end: End) -> Self {
         Self {
+            gate: None,
             delay: Duration::ZERO,
             rest: Duration::ZERO,
             deed: Deed::Nothing,
@@ -188,6 +193,12 @@ impl Reply {
         if let Deed::Answer { body, .. } = &mut self.deed {
             *body = bytes.into();
         }
+        self
+    }
+
+    /// Holds the answer until the test opens the gate; a [delay](Self::delay) begins then.
+    pub fn hold(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
         self
     }
 
@@ -299,6 +310,9 @@ impl Reply {
     /// What to do, one thing after the other; the answer to a `HEAD` request has no body.
     pub(crate) fn acts(&self, is_head: bool) -> Vec<Act> {
         let mut acts = Vec::new();
+        if let Some(gate) = &self.gate {
+            acts.push(Act::WaitFor(gate.clone()));
+        }
         if !self.delay.is_zero() {
             acts.push(Act::Pause(self.delay));
         }

@@ -194,6 +194,7 @@ async fn serve(mut stream: TcpStream, state: &State, number: u64) -> io::Result<
         let reply = (state.script)(&request);
         for act in reply.acts(request.method == "HEAD") {
             match act {
+                Act::WaitFor(gate) => gate.pass().await,
                 Act::Pause(pause) => tokio::time::sleep(pause).await,
                 Act::Write(bytes) => stream.write_all(&bytes).await?,
                 Act::WriteForever(bytes) => loop {
