@@ -29,7 +29,7 @@ const TEN_HOURS: u32 = 36_000;
 /// Seconds differ in 50 times and 17 numbers of users.
 const DIFFERENT: u32 = 50 * 17;
 /// The page takes the parts of one look so many times again at each measurement: a look lasts a second.
-const AGAIN: u32 = 200;
+const AGAIN: u32 = 100;
 
 /// A run under way whose journal the test writes, faster than time.
 #[derive(Debug)]
