@@ -12,6 +12,8 @@ use tempfile::TempDir;
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
     --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
     --hide-scrollbars --remote-debugging-pipe";
+/// A process for graphics that a busy machine keeps waiting is taken for one that hangs, and the browser ends with it.
+const PATIENT: &str = "--in-process-gpu --disable-gpu-watchdog --disable-hang-monitor";
 /// The pages of the browser's own address bar, and what it keeps for pages to come: as much work as its start, for
 /// every window. No test goes back to a page, or types an address.
 const NOT_NEEDED: &str = "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,\
@@ -95,7 +97,7 @@ impl Process {
         let mut child = Command::new("sh")
             .arg("-c")
             .arg(format!(
-                "exec chromium {FLAGS} {NOT_NEEDED} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"
+                "exec chromium {FLAGS} {PATIENT} {NOT_NEEDED} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"
             ))
             .arg(profile.path().join("profile"))
             .stdin(Stdio::piped())
