@@ -1,20 +1,19 @@
 //! Chromium without a window, driven over its own pipe: the `DevTools` protocol, as far as a page of ours needs it.
 
-use crate::call::wait_at_most;
+mod process;
+
+use crate::call::{self, wait_at_most};
+use process::Process;
+pub(crate) use process::end;
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-/// No answer takes so long, however busy the machine.
-pub(crate) const LIMIT: Duration = Duration::from_secs(120);
-const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-    --disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage \
-    --hide-scrollbars --remote-debugging-pipe";
+/// No answer takes so long, however busy the machine; a page may wait for what is compiled first.
+pub(crate) const LIMIT: Duration = call::LIMIT;
 
 /// Takes what was awaited away once it was clicked on.
 const NOTE_CLICKS: &str = "addEventListener('click', ({ target }) => {
@@ -22,62 +21,67 @@ const NOTE_CLICKS: &str = "addEventListener('click', ({ target }) => {
     if (awaited && target.closest(awaited)) sessionStorage.removeItem('awaited');
 }, { capture: true })";
 
-/// A browser with tabs, of which one is used; dropped, it is closed.
+/// Where pages are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Nowhere: they are laid out and not drawn, which is half the work. The pointer can press, but not move.
+    Nowhere,
+    /// In a window that always has the focus, whatever tests do beside.
+    InWindow,
+    /// In tabs of a window, of which only the one in front is visible.
+    InTabs,
+}
+
+/// A browser of a test with tabs, of which one is used; dropped, it is closed.
 #[derive(Debug)]
 pub(crate) struct Browser {
-    child: Child,
-    commands: ChildStdin,
+    process: Arc<Process>,
+    to_us: Sender<Value>,
     messages: Receiver<Value>,
+    shown: Shown,
+    /// What separates its cookies from those of others.
+    context: Value,
     session: Option<String>,
+    has_scripts: bool,
     /// Each with its session.
     tabs: Vec<(String, String)>,
-    last: u64,
     /// What the page did since it was opened.
     events: Vec<Value>,
     folder: TempDir,
 }
 
 impl Browser {
+    /// Starts one whose pages are laid out but not drawn.
     pub(crate) fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        // It reads commands from its descriptor 3 and answers on 4.
-        let mut child = Command::new("sh")
-            .arg("-c")
-            .arg(format!(
-                "exec chromium {FLAGS} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"
-            ))
-            .arg(folder.path().join("profile"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let commands = child.stdin.take().expect("a pipe");
-        let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
-        let (sender, messages) = mpsc::channel();
-        thread::spawn(move || {
-            let mut message = Vec::new();
-            while answers
-                .read_until(0, &mut message)
-                .is_ok_and(|read| read > 0)
-            {
-                let text = message.strip_suffix(b"\0").unwrap_or(&message);
-                let value = serde_json::from_slice(text).unwrap_or(Value::Null);
-                if sender.send(value).is_err() {
-                    break;
-                }
-                message.clear();
-            }
-        });
+        Self::start_as(Shown::Nowhere)
+    }
+
+    /// Starts one whose pages are drawn: for what moves, and for the pointer on its way.
+    pub(crate) fn start_with_window() -> Self {
+        Self::start_as(Shown::InWindow)
+    }
+
+    /// Starts one with several pages, of which only that in front is visible.
+    pub(crate) fn start_with_tabs() -> Self {
+        Self::start_as(Shown::InTabs)
+    }
+
+    fn start_as(shown: Shown) -> Self {
+        let (to_us, messages) = mpsc::channel();
         let mut browser = Self {
-            child,
-            commands,
+            process: Process::shared(),
+            to_us,
             messages,
+            shown,
+            context: Value::Null,
             session: None,
+            has_scripts: true,
             tabs: Vec::new(),
-            last: 0,
             events: Vec::new(),
-            folder,
+            folder: tempfile::tempdir().expect("a folder"),
         };
+        let context = browser.call("Target.createBrowserContext", json!({}));
+        browser.context = context["browserContextId"].clone();
         browser.open_tab();
         browser
     }
@@ -85,17 +89,27 @@ impl Browser {
     /// Opens a tab, in front of the others.
     pub(crate) fn open_tab(&mut self) {
         self.session = None;
-        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let mut page = json!({ "url": "about:blank", "browserContextId": self.context });
+        if self.shown == Shown::Nowhere {
+            page["hidden"] = json!(true);
+        }
+        let target = self.call("Target.createTarget", page);
         let attached = self.call(
             "Target.attachToTarget",
             json!({ "targetId": target["targetId"], "flatten": true }),
         );
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let session = word(&attached["sessionId"]);
+        self.process.follow(&session, &self.to_us);
         self.session = Some(session.clone());
         self.tabs.push((word(&target["targetId"]), session));
         for domain in ["Page", "Runtime", "Log", "Network"] {
             self.call(&format!("{domain}.enable"), json!({}));
+        }
+        if self.shown != Shown::InTabs {
+            let always = json!({ "enabled": true });
+            self.call("Emulation.setFocusEmulationEnabled", always);
+            self.resize(800, 600);
         }
         // Every page notes by itself that it got the awaited click, for another one may be there by then.
         self.call(
@@ -129,19 +143,11 @@ impl Browser {
 
     #[track_caller]
     fn answer(&mut self, method: &str, parameters: Value) -> Value {
-        self.last += 1;
-        let mut command = json!({ "id": self.last, "method": method });
-        command["params"] = parameters;
-        if let Some(session) = &self.session {
-            command["sessionId"] = json!(session);
-        }
-        let line = format!("{command}\0");
-        let sent = self.commands.write_all(line.as_bytes());
-        sent.unwrap_or_else(|error| panic!("{method}: {error}"));
+        let number = self.send(method, parameters);
         let begin = Instant::now();
         loop {
             let message = self.next(method);
-            if message["id"] == self.last {
+            if message["id"] == number {
                 return message;
             }
             // A page may tell of events for ever.
@@ -149,10 +155,19 @@ impl Browser {
         }
     }
 
+    /// Gives a command; returns its number.
+    #[track_caller]
+    fn send(&self, method: &str, parameters: Value) -> u64 {
+        let session = self.session.as_deref();
+        let sent = self.process.send(method, parameters, session, &self.to_us);
+        sent.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
     #[track_caller]
     fn next(&mut self, waiting_for: &str) -> Value {
         let message = self.messages.recv_timeout(LIMIT);
         let message = message.unwrap_or_else(|error| panic!("{waiting_for}: {error}"));
+        assert!(!message.is_null(), "{waiting_for}: the browser is gone");
         if message["method"].is_string() {
             self.events.push(message.clone());
         }
@@ -174,6 +189,7 @@ impl Browser {
 
     /// Whether pages may run scripts.
     pub(crate) fn allow_scripts(&mut self, allowed: bool) {
+        self.has_scripts = allowed;
         self.call(
             "Emulation.setScriptExecutionDisabled",
             json!({ "value": !allowed }),
@@ -254,15 +270,50 @@ impl Browser {
     /// The value of an expression in the page, as soon as the page is loaded.
     #[track_caller]
     pub(crate) fn value(&mut self, expression: &str) -> Value {
-        let look = format!("document.readyState === 'complete' && [{expression}]");
-        let look = json!({ "expression": look, "returnByValue": true });
-        wait_at_most(LIMIT, expression, || {
-            // A page that gives way to another one, or to itself, has no answer.
-            let answer = self.ask("Runtime.evaluate", look.clone())?;
-            let problem = &answer["exceptionDetails"];
-            assert!(problem.is_null(), "{expression}: {answer}");
-            answer["result"]["value"].get(0).cloned()
+        self.look_for(expression, &format!("[{expression}]"))[0].clone()
+    }
+
+    /// Waits until an expression of a loaded page is true.
+    #[track_caller]
+    pub(crate) fn wait_until(&mut self, condition: &str) {
+        self.look_for(condition, &format!("({condition}) || null"));
+    }
+
+    /// Waits until an expression of a loaded page has a value that is not null, and returns it.
+    #[track_caller]
+    fn look_for(&mut self, what: &str, expression: &str) -> Value {
+        let found = format!("(document.readyState === 'complete' ? ({expression}) : null)");
+        // The page looks again by itself, so that a test that waits leaves the processors to what it waits for.
+        let later = format!(
+            "new Promise((done) => {{
+                let looks = 0;
+                const timer = setInterval(() => {{
+                    const found = {found};
+                    if (found === null && ++looks < 100) return;
+                    clearInterval(timer);
+                    done(found);
+                }}, 20);
+            }})"
+        );
+        wait_at_most(LIMIT, what, || {
+            let now = self.evaluate(&found)?;
+            if now.is_null() && self.has_scripts {
+                self.evaluate(&later).filter(|found| !found.is_null())
+            } else {
+                Some(now).filter(|found| !found.is_null())
+            }
         })
+    }
+
+    /// The value of an expression, or of what its promise comes to; a page that gives way to another one, or to itself,
+    /// has none.
+    #[track_caller]
+    fn evaluate(&mut self, expression: &str) -> Option<Value> {
+        let look = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.ask("Runtime.evaluate", look)?;
+        let problem = &answer["exceptionDetails"];
+        assert!(problem.is_null(), "{expression}: {answer}");
+        Some(answer["result"]["value"].clone())
     }
 
     /// Moves the pointer, from the upper left corner of the window.
@@ -271,13 +322,38 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", parameters);
     }
 
-    /// Clicks there, with all of `while_pressed` done before the button of the mouse is let go.
-    pub(crate) fn click(&mut self, [x, y]: [f64; 2], while_pressed: impl FnOnce(&mut Self)) {
-        let button =
-            |kind: &str| json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
-        self.call("Input.dispatchMouseEvent", button("mousePressed"));
-        while_pressed(self);
-        self.call("Input.dispatchMouseEvent", button("mouseReleased"));
+    /// Clicks there.
+    pub(crate) fn click(&mut self, place: [f64; 2]) {
+        self.use_button("mousePressed", place);
+        self.use_button("mouseReleased", place);
+    }
+
+    /// Presses the button of the mouse on a part of the page; again, where the part moved before it was met.
+    #[track_caller]
+    pub(crate) fn hold_down(&mut self, selector: &str) -> [f64; 2] {
+        let is_pressed = format!(
+            "document.querySelector({}).matches(':active')",
+            json!(selector)
+        );
+        wait_at_most(LIMIT, selector, || {
+            let place = self.place_of(selector);
+            self.use_button("mousePressed", place);
+            let is_met = self.value(&is_pressed) == true;
+            if !is_met {
+                self.use_button("mouseReleased", place);
+            }
+            is_met.then_some(place)
+        })
+    }
+
+    /// Lets the button of the mouse go.
+    pub(crate) fn let_go(&mut self, place: [f64; 2]) {
+        self.use_button("mouseReleased", place);
+    }
+
+    fn use_button(&mut self, kind: &str, [x, y]: [f64; 2]) {
+        let parameters = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", parameters);
     }
 
     /// Waits until there is such a part of the page.
@@ -294,7 +370,7 @@ impl Browser {
         wait_at_most(LIMIT, selector, || {
             let place = self.place_of(selector);
             self.value(&format!("sessionStorage.setItem('awaited', {awaited})"));
-            self.click(place, |_| {});
+            self.click(place);
             let is_awaited = self.value("sessionStorage.getItem('awaited')") == awaited;
             (!is_awaited).then_some(())
         });
@@ -315,20 +391,15 @@ impl Browser {
         let look = format!(
             "(() => {{
                 const part = document.querySelector({});
-                if (document.readyState !== 'complete' || !part?.checkVisibility() || part.disabled) return null;
+                if (!part?.checkVisibility() || part.disabled) return null;
                 part.scrollIntoView({{ block: 'center' }});
                 const {{ x, y, width, height }} = part.getBoundingClientRect();
                 return [x + width / 2, y + height / 2];
             }})()",
             json!(selector)
         );
-        let look = json!({ "expression": look, "returnByValue": true });
-        wait_at_most(LIMIT, selector, || {
-            // A page that gives way to another one has no answer.
-            let answer = self.ask("Runtime.evaluate", look.clone())?;
-            let place = &answer["result"]["value"];
-            Some([place[0].as_f64()?, place[1].as_f64()?])
-        })
+        let place = self.look_for(selector, &look);
+        [0, 1].map(|at| place[at].as_f64().expect("a number"))
     }
 
     /// The addresses that the page asked for since it was opened.
@@ -361,8 +432,17 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The shell has become the browser, which takes its other processes with it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        for (_, session) in &self.tabs {
+            self.process.forget(session);
+        }
+        let context = json!({ "browserContextId": self.context });
+        let method = "Target.disposeBrowserContext";
+        // Nothing more is asked of a server once it is closed, or the browser is gone.
+        let sent = self.process.send(method, context, None, &self.to_us);
+        while let (Ok(number), Ok(message)) = (&sent, self.messages.recv_timeout(LIMIT)) {
+            if message.is_null() || message["id"] == *number {
+                break;
+            }
+        }
     }
 }

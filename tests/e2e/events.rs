@@ -257,7 +257,7 @@ fn told_first(scene: &Scene) -> Value {
 
 fn a_receiver_that_asks_for_patience_is_given_it() {
     let scene = Scene::new(|request| match request.sequence {
-        0 => Reply::status(429).header("retry-after", "2"),
+        0 => Reply::status(429).header("retry-after", "1"),
         _ => Reply::text("ok"),
     });
     scene.run(END).says_no("webhook");
@@ -269,7 +269,7 @@ fn a_receiver_that_asks_for_patience_is_given_it() {
         .collect();
     assert_eq!(came.len(), 2);
     assert!(
-        came[1] - came[0] >= Duration::from_secs(2),
+        came[1] - came[0] >= Duration::from_secs(1),
         "asked too early"
     );
     let scene = Scene::new(|_| Reply::status(429).header("retry-after", "3600"));
@@ -438,7 +438,7 @@ fn an_interrupted_run_tells_its_end() {
     let scene = Scene::new(ok);
     let sandbox = scene.sandbox("");
     let running = sandbox
-        .run("single --users 2 --duration 60s", &scene.target)
+        .run("single --users 2 --duration 1h", &scene.target)
         .start();
     wait_for("the load", || (scene.target.requests() > 20).then_some(()));
     running.signal(Signal::INT);

@@ -256,7 +256,10 @@ fn serve(site: &Arc<Site>) -> Server {
 }
 
 fn what_was_written_is_run_once_and_compared() {
-    let project = Files::single("verified", "loadtest::main!();\n").create();
+    // In the profile of all tests: by default, everything would be compiled anew.
+    let project = Files::single("verified", "loadtest::main!();\n")
+        .file("loadtest.toml", "[build]\nprofile = \"dev\"\n")
+        .create();
     let site = Arc::new(Site::new(9207));
     let server = serve(&site);
     let verify = |archive: &Value| {

@@ -3,6 +3,7 @@
 use crate::browser::{Browser, LIMIT};
 use crate::call::wait_at_most;
 use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// No page has so many places for the focus.
 const STOPS: usize = 300;
@@ -26,9 +27,29 @@ const CODES: [(&str, u32); 14] = [
 /// Keys that are held, with their bits.
 const HELD: [(&str, u32); 4] = [("Alt", 1), ("Control", 2), ("Meta", 4), ("Shift", 8)];
 
+/// Seconds since 1970.
+fn now() -> f64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.expect("a time after 1970").as_secs_f64()
+}
+
 impl Browser {
     /// Presses and releases a key, while others may be held: `a`, `Enter`, `Shift+Tab`.
     pub(crate) fn press(&mut self, keys: &str) {
+        self.press_at(keys, now());
+    }
+
+    /// Presses keys one after the other, a tenth of a second apart by what the page is told, however long it takes.
+    pub(crate) fn press_in_succession(&mut self, keys: &[&str]) {
+        let mut at = now();
+        for key in keys {
+            self.press_at(key, at);
+            at += 0.1;
+        }
+    }
+
+    /// Presses and releases a key at a time in seconds since 1970.
+    fn press_at(&mut self, keys: &str, at: f64) {
         let (held, key) = match keys.rsplit_once('+') {
             Some((held, key)) if !key.is_empty() => (held, key),
             _ => ("", keys),
@@ -56,6 +77,7 @@ impl Browser {
             "key": key,
             "windowsVirtualKeyCode": code,
             "modifiers": held,
+            "timestamp": at,
         });
         if let Some(text) = text {
             parameters["text"] = json!(text);
@@ -63,7 +85,7 @@ impl Browser {
         self.call("Input.dispatchKeyEvent", parameters);
         self.call(
             "Input.dispatchKeyEvent",
-            json!({ "type": "keyUp", "key": key, "windowsVirtualKeyCode": code, "modifiers": held }),
+            json!({ "type": "keyUp", "key": key, "windowsVirtualKeyCode": code, "modifiers": held, "timestamp": at }),
         );
     }
 

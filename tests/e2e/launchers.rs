@@ -1,6 +1,6 @@
 //! Launchers for several machines: an array job on a real Slurm, and the schemas of Kubernetes and Compose.
 
-use crate::call::{self, Call, wait_at_most};
+use crate::call::{self, Call, wait_for};
 use crate::project::{Files, Project};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -9,7 +9,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -120,7 +119,7 @@ impl Slurm {
             .chain(munge)
             .collect();
         slurm.launch("munged", &munge);
-        wait_at_most(Duration::from_secs(30), "the socket of munge", || {
+        wait_for("the socket of munge", || {
             slurm.path("munge.socket").exists().then_some(())
         });
         slurm.launch("slurmctld", &["-D".to_owned()]);
@@ -130,7 +129,7 @@ impl Slurm {
                 &["-D".to_owned(), "-N".to_owned(), node.to_owned()],
             );
         }
-        wait_at_most(Duration::from_secs(60), "three idle nodes", || {
+        wait_for("three idle nodes", || {
             let nodes = slurm.command("sinfo").args(["-h", "-o", "%D %t"]).output();
             (nodes.expect("sinfo").stdout == b"3 idle\n").then_some(())
         });

@@ -191,7 +191,10 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         workflows::trials(),
     ];
-    libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials.into_iter().flatten().collect());
+    #[cfg(unix)]
+    browser::end();
+    conclusion.exit_code()
 }
 
 /// Returns how many trials run at once: most of their time they wait for loads to last as long as declared.

@@ -26,7 +26,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-const WIDTHS: [u32; 4] = [400, 800, 1280, 1600];
+/// The page is opened at the first width of each pair, and then made wider.
+const WIDTHS: [[u32; 2]; 2] = [[400, 800], [1280, 1600]];
 const STRANGE: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\
     _注文を作成して確認メールを送る_Привет_мир_оформление_заказа_с_доставкой";
 
@@ -36,7 +37,7 @@ fn pages() -> &'static [(&'static str, String); 2] {
     PAGES.get_or_init(|| {
         let server = Server::start(answer);
         let sandbox = Sandbox::new();
-        let load = "journey --rate 40/s --duration 6s --ramp-up 2s";
+        let load = "journey --rate 40/s --duration 4s --ramp-up 1s";
         sandbox.run(load, &server).run().exits(99);
         let folder = sandbox.only_run();
         let page = |record: &RunRecord, comparison: &RunComparison| {
@@ -180,12 +181,17 @@ fn the_page_fits_every_window_and_asks_for_nothing() {
     for (name, page) in pages() {
         for scripts in [true, false] {
             browser.allow_scripts(scripts);
-            for width in WIDTHS {
-                browser.resize(width, 900);
+            for [opened, wider] in WIDTHS {
+                browser.resize(opened, 900);
                 browser.open(page);
-                let state = format!("{name} at {width}, scripts: {scripts}");
-                let widest = browser.value("document.documentElement.scrollWidth");
-                assert!(number(&widest) <= f64::from(width), "{widest}: {state}");
+                let state = format!("{name} from {opened} to {wider}, scripts: {scripts}");
+                for width in [opened, wider] {
+                    browser.resize(width, 900);
+                    let widest = browser.value("document.documentElement.scrollWidth");
+                    let shown = browser.value("innerWidth");
+                    assert_eq!(shown, width, "{state}");
+                    assert!(number(&widest) <= f64::from(width), "{widest}: {state}");
+                }
                 let complaints = browser.complaints();
                 assert!(complaints.is_empty(), "{complaints:?}: {state}");
                 let asked = browser.asked_for();
@@ -256,7 +262,7 @@ fn expected(browser: &mut Browser, point: usize) -> String {
 }
 
 fn figures_are_read_off_by_pointer_and_by_arrow_keys() {
-    let mut browser = Browser::start();
+    let mut browser = Browser::start_with_window();
     open_plain(&mut browser);
     let hidden = |read: &Value| read.as_array().expect("a list").iter().all(|one| one == "");
     assert!(hidden(&browser.value(READOUTS)));
@@ -318,7 +324,7 @@ fn a_series_is_switched_off_by_its_entry_in_the_legend() {
         serde_json::json!(["p95", "true", true])
     );
     let [left, top, width, height] = place(&mut browser, button);
-    browser.click([left + width / 2.0, top + height / 2.0], |_| {});
+    browser.click([left + width / 2.0, top + height / 2.0]);
     assert_eq!(
         browser.value(&state),
         serde_json::json!(["p95", "false", false])

@@ -162,7 +162,7 @@ fn runs() -> Vec<(Sandbox, i32)> {
     runs.push((sandbox, 100));
     let sandbox = Sandbox::new();
     let mut running = sandbox
-        .run("single --users 2 --duration 60s", &server)
+        .run("single --users 2 --duration 1h", &server)
         .start();
     running.wait_until_it_says("[0s]");
     let before = server.requests();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// No call takes so long, however busy the machine; the first one compiles everything.
-pub(crate) const LIMIT: Duration = Duration::from_secs(600);
+pub(crate) const LIMIT: Duration = Duration::from_secs(1_800);
 /// How long a pipe may stay open after the end of the process it was made for.
 const LEFT_OPEN: Duration = Duration::from_secs(10);
 /// The pause between two looks at something that is bound to come.

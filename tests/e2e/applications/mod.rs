@@ -5,8 +5,8 @@ mod django;
 mod homebridge;
 
 use crate::archive::{Bodies, archive};
-use crate::browser::{Browser, LIMIT};
-use crate::call::{Call, wait_at_most};
+use crate::browser::Browser;
+use crate::call::Call;
 use crate::project::{Files, Project, ours};
 use crate::trial::is_installed;
 use libtest_mimic::{Completion, Trial};
@@ -46,7 +46,7 @@ struct Visitor {
 
 impl Visitor {
     fn new(url: &str) -> Self {
-        let mut browser = Browser::start();
+        let mut browser = Browser::start_with_window();
         browser.resize(1400, 1200);
         browser.visit(url);
         let bodies = Bodies::default();
@@ -67,9 +67,7 @@ impl Visitor {
     /// Waits until an expression of the page is true.
     #[track_caller]
     fn wait_until(&mut self, expression: &str) {
-        wait_at_most(LIMIT, expression, || {
-            (self.browser.value(expression) == true).then_some(())
-        });
+        self.browser.wait_until(expression);
     }
 
     fn archive(mut self) -> Value {

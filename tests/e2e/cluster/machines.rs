@@ -95,8 +95,8 @@ fn a_full_disk_of_an_agent_is_told() {
     assert!(reason.contains("File too large"), "{reason}");
     output.exits(102);
     assert_balanced(&record);
-    // Soon, and not when the load would have been over.
-    assert!(record.windows.steady.journey.started < 2_000);
+    // Not when the load would have been over, with 24,000.
+    assert!(record.windows.steady.journey.started < 12_000);
 }
 
 fn an_agent_that_is_throttled_spoils_the_run_and_is_named() {
@@ -174,7 +174,8 @@ fn clocks_that_differ_by_seconds_start_together() {
         let told = shard.agent.as_ref().expect("what is known of its machine");
         let wrong_us = told.clock_offset_us.abs_diff(shift);
         assert!(wrong_us <= told.clock_error_us + 1, "{told:?}");
-        assert!(shard.began_after_us < 1_000_000, "{shard:?}");
+        // By its own clock, one of them would have begun five seconds late.
+        assert!(shard.began_after_us < 5_000_000, "{shard:?}");
         assert_eq!(shard.started_at, record.start.started_at);
     }
 }

@@ -43,7 +43,8 @@ fn assert_exact(all: bool, script: impl Fn(&Passing<'_>) -> Fate + Send + Sync +
     assert_eq!(record.end.planned, 200);
     cluster.assert_is_sum(&record);
     let met = met.load(Ordering::SeqCst);
-    assert!(met > 2, "only {met} parcels met their fate");
+    // The first or the third parcel of each agent, at least.
+    assert!(met >= 2, "only {met} parcels met their fate");
 }
 
 fn messages_that_come_three_times_count_once() {

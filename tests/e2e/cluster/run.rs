@@ -132,9 +132,9 @@ impl<const N: usize> Cluster<N> {
 
     /// Waits until so many requests came to the target.
     #[track_caller]
-    pub(crate) fn wait_for_load(&self, requests: usize) {
+    pub(crate) fn wait_for_load(&self, requests: u64) {
         wait_for("the load", || {
-            (self.target.recorded().len() >= requests).then_some(())
+            (self.target.requests() >= requests).then_some(())
         });
     }
 

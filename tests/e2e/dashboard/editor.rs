@@ -4,7 +4,6 @@ use super::Dashboard;
 use super::pages::wait_for_scenarios;
 use super::runs::text_of;
 use crate::browser::Browser;
-use crate::call::{LIMIT, look_for, wait_for};
 use crate::project::{Files, Project};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -90,26 +89,16 @@ fn save(browser: &mut Browser, added: &[&str]) {
 
 #[track_caller]
 pub(super) fn wait_for_words(browser: &mut Browser, words: &str) {
-    let look = json!({ "expression": "document.body?.textContent", "returnByValue": true });
-    let mut text = String::new();
-    let found = look_for(LIMIT, || {
-        let answer = browser.ask("Runtime.evaluate", look.clone())?;
-        answer["result"]["value"].as_str()?.clone_into(&mut text);
-        text.contains(words).then_some(())
-    });
-    assert!(
-        found.is_some(),
-        "{words:?} did not come in {LIMIT:?}, but:\n{text}"
-    );
+    let words = json!(words);
+    browser.wait_until(&format!("document.body.textContent.includes({words})"));
 }
 
 /// Waits until an expression has such a value.
 #[track_caller]
 pub(super) fn wait_for_value(browser: &mut Browser, expression: &str, value: &Value) {
-    let what = format!("{expression} is {value}");
-    wait_for(&what, || {
-        (browser.value(expression) == *value).then_some(())
-    });
+    browser.wait_until(&format!(
+        "JSON.stringify({expression}) === JSON.stringify({value})"
+    ));
 }
 
 fn a_scenario_is_edited_checked_tried_and_run_in_both_versions() {

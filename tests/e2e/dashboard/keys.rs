@@ -4,7 +4,6 @@ use super::Dashboard;
 use super::editor::{open_form, project, wait_for_value, wait_for_words};
 use super::pages::wait_for_scenarios;
 use crate::browser::Browser;
-use crate::call::wait_for;
 use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
@@ -20,12 +19,7 @@ pub(super) fn trials() -> Vec<Trial> {
 
 #[track_caller]
 fn wait_for_page(browser: &mut Browser, path: &str) {
-    let look = "document.readyState === 'complete' && location.pathname";
-    let look = json!({ "expression": look, "returnByValue": true });
-    wait_for(path, || {
-        let answer = browser.ask("Runtime.evaluate", look.clone())?;
-        (answer["result"]["value"] == path).then_some(())
-    });
+    browser.wait_until(&format!("location.pathname === {}", json!(path)));
 }
 
 /// The text of what has the focus.
@@ -104,12 +98,10 @@ fn keys_lead_to_pages_and_through_lists() {
         ("e", "/events"),
         (",", "/settings"),
     ] {
-        browser.press("g");
-        browser.press(key);
+        browser.press_in_succession(&["g", key]);
         wait_for_page(&mut browser, path);
     }
-    browser.press("g");
-    browser.press("s");
+    browser.press_in_succession(&["g", "s"]);
     wait_for_scenarios(&mut browser);
     browser.press("j");
     browser.press("Enter");
@@ -144,8 +136,7 @@ fn letters_are_text_in_a_field_and_can_be_switched_off() {
             &json!(is_on),
         );
         browser.press("Shift+Tab");
-        browser.press("g");
-        browser.press("r");
+        browser.press_in_succession(&["g", "r"]);
         wait_for_page(&mut browser, path);
         browser.press("Shift+Tab");
     }

@@ -76,7 +76,12 @@ impl Dashboard {
     /// Opens the printed address in a new browser.
     #[track_caller]
     fn browse(&self) -> Browser {
-        let mut browser = Browser::start();
+        self.browse_in(Browser::start())
+    }
+
+    /// Opens the printed address.
+    #[track_caller]
+    fn browse_in(&self, mut browser: Browser) -> Browser {
         browser.visit(&self.address);
         browser
     }

@@ -97,11 +97,15 @@ fn every_page_fits_every_window_and_asks_nobody_else() {
             .collect();
         let features = json!({ "features": features });
         browser.call("Emulation.setEmulatedMedia", features.clone());
-        for (width, scale) in *sizes {
-            browser.zoom(*width, 900 / scale, *scale);
-            for page in &pages {
-                browser.visit(&dashboard.url(page));
+        for page in &pages {
+            // It is loaded in the first size, and follows its window to the others.
+            let (width, scale) = sizes[0];
+            browser.zoom(width, 900 / scale, scale);
+            browser.visit(&dashboard.url(page));
+            for (width, scale) in *sizes {
+                browser.zoom(*width, 900 / scale, *scale);
                 let state = format!("{page} at {width}, {features}");
+                assert_eq!(browser.value("innerWidth"), *width, "{state}");
                 check_page(&mut browser, &dashboard, *width, &state);
             }
         }

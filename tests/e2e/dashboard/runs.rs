@@ -9,7 +9,7 @@ use crate::trials;
 use jiff::Timestamp;
 use libtest_mimic::Trial;
 use loadtest_model::record::{EndReason, ScenarioRecord};
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::{Gate, Reply, Server};
 use rustix::process::Signal;
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,22 +56,39 @@ pub(super) fn text_of(browser: &mut Browser, selector: &str) -> String {
     text.as_str().unwrap_or_default().to_owned()
 }
 
+/// Waits until the page shows the report of this run, and not that of another one.
+#[track_caller]
+fn wait_for_report(browser: &mut Browser, run: &str) {
+    let condition =
+        format!("location.pathname === '/runs/{run}' && document.querySelector('.grade')");
+    browser.wait_until(&format!("!!({condition})"));
+}
+
 fn a_run_is_started_watched_and_its_report_exported_and_compared() {
-    let server = Server::start(shop);
+    const REQUESTS: u64 = 40;
+    // The last answer of each run is held until the run was watched; the others take two seconds, so that there is a
+    // chart.
+    let gates = [(); 3].map(|()| Gate::new());
+    let held = gates.clone();
+    let server = Server::start(move |request| {
+        let reply = shop(request).delay(Duration::from_millis(100));
+        let (run, number) = (request.sequence / REQUESTS, request.sequence % REQUESTS);
+        match held.get(usize::try_from(run).expect("a few runs")) {
+            Some(gate) if number + 1 == REQUESTS => reply.hold(gate),
+            _ => reply,
+        }
+    });
     let sandbox = Sandbox::new();
     let dashboard = Dashboard::start(&sandbox, "");
     let mut browser = dashboard.browse();
-    for _ in 0..2 {
+    let load = [("users", "2"), ("iterations", &*REQUESTS.to_string())];
+    for gate in &gates[..2] {
         browser.visit(&dashboard.url("/"));
-        start_run(
-            &mut browser,
-            "site::load::single",
-            &server,
-            &[("rate", "20/s"), ("duration", "4s")],
-        );
+        start_run(&mut browser, "site::load::single", &server, &load);
         // Live, with figures and charts, and then the report in its place.
         browser.wait_until_there_is("#live-figures .tiles");
         browser.wait_until_there_is("#live-figures figure svg");
+        gate.open();
         browser.wait_until_there_is(".grade");
     }
     // The same again, with the load that the form had.
@@ -80,6 +97,7 @@ fn a_run_is_started_watched_and_its_report_exported_and_compared() {
         (sandbox.runs().len() == 3).then_some(())
     });
     browser.wait_until_there_is("#live-figures .tiles");
+    gates[2].open();
     browser.wait_until_there_is(".grade");
     let runs = sandbox.runs();
     let setting = |at: usize| {
@@ -151,34 +169,32 @@ fn a_second_run_waits_for_the_first_and_can_be_taken_back() {
 }
 
 fn stop_lets_requests_in_flight_end_and_abort_does_not() {
-    let cases = [
-        (false, EndReason::Interrupted, 3),
-        (true, EndReason::Aborted, 25),
-    ];
-    for (is_aborted, ending, seconds) in cases {
-        let delay = Duration::from_secs(seconds);
-        let server = Server::start(move |_| Reply::text("late").delay(delay));
+    for (is_aborted, ending) in [(false, EndReason::Interrupted), (true, EndReason::Aborted)] {
+        let gate = Gate::new();
+        let held = gate.clone();
+        // Once it is asked to stop, each request takes so long that it is in flight whenever the load test is told.
+        let delay = Duration::from_millis(200);
+        let server = Server::start(move |_| Reply::text("late").hold(&held).delay(delay));
         let sandbox = Sandbox::new();
         let dashboard = Dashboard::start(&sandbox, "");
         let mut browser = dashboard.browse();
-        start_run(
-            &mut browser,
-            "site::load::single",
-            &server,
-            &[("rate", "1/s"), ("duration", "1h")],
-        );
-        // One begins each second, so that there is always one with most of its time left.
-        wait_for("a few requests", || (server.requests() >= 3).then_some(()));
+        let load = [("users", "2"), ("duration", "1h")];
+        start_run(&mut browser, "site::load::single", &server, &load);
+        wait_for("both requests", || (gate.held() == 2).then_some(()));
         browser.click_on("form[action='/runs/stop'] button");
         browser.wait_until_there_is(".notice.t-good");
         if is_aborted {
             browser.click_on("form[action='/runs/abort'] button");
+        } else {
+            gate.open();
         }
         browser.wait_until_there_is(".verdict");
         let record = sandbox.record();
         assert_eq!(record.end.ending, ending);
         let journey = &crate::site::total(&record).journey;
-        assert_eq!(journey.cancelled > 0, is_aborted, "{journey:?}");
+        let expected = if is_aborted { 2 } else { 0 };
+        assert_eq!(journey.cancelled, expected, "{journey:?}");
+        assert_eq!(journey.ok >= 2, !is_aborted, "{journey:?}");
         dashboard.end().exits(0);
     }
 }
@@ -191,18 +207,13 @@ fn a_button_is_clicked_however_long_it_is_held() {
     let load = [("users", "2"), ("duration", "1h")];
     start_run(&mut browser, "site::load::single", &server, &load);
     browser.wait_until_there_is("#live-figures .tiles");
-    let stop = browser.place_of("form[action='/runs/stop'] button");
-    browser.click(stop, |browser| {
-        // The figures are new each second, and so is the line of the run with its button.
-        for _ in 0..2 {
-            browser.value("document.querySelector('#live-figures').isOld = true");
-            wait_for("other figures", || {
-                let is_old =
-                    browser.value("document.querySelector('#live-figures').isOld ?? false");
-                (is_old == false).then_some(())
-            });
-        }
-    });
+    let place = browser.hold_down("form[action='/runs/stop'] button");
+    // The figures are new each second, and so is the line of the run with its button.
+    for _ in 0..2 {
+        browser.value("document.querySelector('#live-figures').isOld = true");
+        browser.wait_until("!document.querySelector('#live-figures').isOld");
+    }
+    browser.let_go(place);
     browser.wait_until_there_is(".verdict");
     assert_eq!(sandbox.record().end.ending, EndReason::Interrupted);
     dashboard.end().exits(0);
@@ -221,7 +232,7 @@ fn what_happens_in_a_run_is_spoken() {
     let dashboard = Dashboard::start(&sandbox, "");
     let mut browser = dashboard.browse();
     browser.visit(&dashboard.url("/"));
-    let load = [("rate", "20/s"), ("duration", "60s")];
+    let load = [("rate", "20/s"), ("duration", "1h")];
     start_run(&mut browser, "site::load::single", &server, &load);
     browser.wait_until_there_is("#live-figures .tiles");
     browser.value(
@@ -229,10 +240,12 @@ fn what_happens_in_a_run_is_spoken() {
          .observe(document.querySelector('#status[role=status]'), { childList: true })",
     );
     FAILS.store(true, Ordering::SeqCst);
-    let spoken = wait_for("a spoken line", || {
-        let spoken = browser.value("spoken.join('; ')").as_str()?.to_owned();
-        spoken.contains("got 500").then_some(spoken)
-    });
+    browser.wait_until("spoken.join('; ').includes('got 500')");
+    // A second later there are more, which only the figures tell.
+    browser.value("document.querySelector('#live-figures').isOld = true");
+    browser.wait_until("!document.querySelector('#live-figures').isOld");
+    let spoken = browser.value("spoken.join('; ')");
+    let spoken = spoken.as_str().expect("a text");
     let told = spoken.matches("got 500").count();
     assert_eq!(told, 1, "once, and no figures: {spoken}");
     dashboard.end();
@@ -272,17 +285,15 @@ fn each_scenario_of_a_mix_is_watched() {
         .start();
     browser.click_on("#bar a.button");
     browser.wait_until_there_is("#live-figures .tiles");
-    wait_for("both to run", || {
-        let text = text_of(&mut browser, "#live-head nav");
-        (text.matches(" it/s, p95 ").count() == 2).then_some(())
-    });
-    let shown = |browser: &mut Browser| text_of(browser, "#live-figures h2");
-    assert_eq!(shown(&mut browser), "strict");
+    browser.wait_until(
+        "document.querySelector('#live-head nav')?.textContent.split(' it/s, p95 ').length === 3",
+    );
+    assert_eq!(text_of(&mut browser, "#live-figures h2"), "strict");
     for (key, scenario) in [("]", "single"), ("]", "strict"), ("[", "single")] {
         browser.press(key);
-        wait_for("the figures of the other scenario", || {
-            (shown(&mut browser) == scenario).then_some(())
-        });
+        browser.wait_until(&format!(
+            "document.querySelector('#live-figures h2')?.textContent === '{scenario}'"
+        ));
         let current = text_of(&mut browser, "#live-head [aria-current]");
         assert_eq!(current, format!("site::load::{scenario}"));
     }
@@ -295,28 +306,29 @@ fn each_scenario_of_a_mix_is_watched() {
 fn a_mix_is_run_again_as_a_mix_with_its_total() {
     let server = Server::start(shop);
     let sandbox = Sandbox::new();
-    let line = "single journey --mix --rate 30/s --ramp-up 0s --duration 2s --seed 7";
+    let line = "single journey --mix --rate 30/s --ramp-up 0s --duration 1s --seed 7";
     sandbox.run(line, &server).run().exits(0);
     let dashboard = Dashboard::start(&sandbox, "");
     let mut browser = dashboard.browse();
     let page = format!("/runs/{}", sandbox.runs()[0].name());
     browser.visit(&dashboard.url(&page));
     browser.click_on("button[data-key=r]");
-    browser.wait_until_there_is("#live-figures .tiles");
-    browser.wait_until_there_is(".grade");
+    wait_for("the second run", || {
+        (sandbox.runs().len() == 2).then_some(())
+    });
+    wait_for_report(&mut browser, &sandbox.runs()[1].name());
     let runs = sandbox.runs();
     let settings = |at: usize| {
         let scenarios = runs[at].record().scenarios.into_iter();
         let settings = scenarios.map(|one| (one.start.plan.load, one.start.plan.seed));
         settings.collect::<Vec<_>>()
     };
-    assert_eq!(runs.len(), 2);
     assert_eq!(settings(1), settings(0));
     // At once: the second begins before the first has ended.
     let start = |one: &ScenarioRecord| one.start.started_at.parse::<Timestamp>().expect("a time");
     for run in &runs {
         let scenarios = run.record().scenarios;
-        let length = Duration::from_secs(2);
+        let length = Duration::from_micros(scenarios[0].end.elapsed_us);
         assert!(start(&scenarios[1]) < start(&scenarios[0]) + length);
     }
     dashboard.end().exits(0);
@@ -325,7 +337,7 @@ fn a_mix_is_run_again_as_a_mix_with_its_total() {
 fn a_scenario_that_runs_keeps_the_figures_of_its_last_run() {
     let server = Server::start(|_| Reply::text("ok"));
     let sandbox = Sandbox::new();
-    let line = "single --rate 20/s --ramp-up 0s --duration 2s";
+    let line = "single --users 2 --iterations 40";
     sandbox.run(line, &server).run().exits(0);
     let dashboard = Dashboard::start(&sandbox, "");
     let mut browser = dashboard.browse();
@@ -359,20 +371,16 @@ fn the_trials_of_a_search_are_watched() {
     );
     let terminal = sandbox.tool("capacity", &line).start();
     browser.click_on("#bar a.button");
-    let trials = wait_for("both trials, and the confirmation", || {
-        browser.wait_until_there_is("#live-figures .tiles");
-        let text = text_of(&mut browser, "#live-figures");
-        (text.matches("✓ met").count() == 2).then_some(text)
-    });
+    browser.wait_until(
+        "document.querySelector('#live-figures:has(.tiles)')?.textContent.split('✓ met').length === 3",
+    );
+    let trials = text_of(&mut browser, "#live-figures");
     assert!(
         trials.contains("Trials") && trials.contains("20/s"),
         "{trials}"
     );
     assert!(text_of(&mut browser, "#live-log").contains("trial at 10/s: met"));
-    wait_for("seconds of the confirmation", || {
-        let text = text_of(&mut browser, "#live-head");
-        text.contains("/1h").then_some(())
-    });
+    browser.wait_until("document.querySelector('#live-head')?.textContent.includes('/1h')");
     assert_eq!(browser.complaints(), [""; 0]);
     terminal.signal(Signal::INT);
     terminal.output().exits(105);

@@ -191,7 +191,7 @@ fn behind_nginx_a_tester_runs_what_is_there() {
     );
 
     let form = format!(
-        "only=site%3A%3Aload%3A%3Asingle&rate=20%2Fs&duration=2s&base-url={}",
+        "only=site%3A%3Aload%3A%3Asingle&users=2&iterations=20&base-url={}",
         server.url().replace(':', "%3A").replace('/', "%2F")
     );
     let answer = ask("tess", "POST", "/runs/start", &form);

@@ -158,7 +158,7 @@ fn a_run_says_what_it_waits_for_and_why_it_died() {
     let reason = "stopped before the load began";
     assert_words(&dashboard, &cookie, &run, 200, &["DID NOT RUN", reason]);
 
-    let line = "--exact site::load::own --users 2 --duration 60s";
+    let line = "--exact site::load::own --users 2 --duration 1h";
     let mut dying = sandbox.tool("run", line).start();
     let url = dying.wait_for_word_after("[0s] site::load::own against ");
     send(starter_of(url.trim_end_matches(',')), Signal::KILL);

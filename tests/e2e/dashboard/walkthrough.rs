@@ -3,12 +3,14 @@
 
 use super::Dashboard;
 use super::editor::{project, source, wait_for_value, wait_for_words};
+use super::pages::wait_for_scenarios;
 use super::runs::text_of;
 use crate::browser::Browser;
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Request, Server};
+use loadtest_tests::{Gate, Reply, Request, Server};
 use serde_json::json;
+use std::sync::{Arc, Mutex};
 
 pub(super) fn trials() -> Vec<Trial> {
     trials![needing "chromium":
@@ -37,7 +39,11 @@ enum Hand {
 struct Person {
     browser: Browser,
     hand: Hand,
+    holds: Holds,
 }
+
+/// What holds the answers of the target, while a run is to be watched.
+type Holds = Arc<Mutex<Option<Gate>>>;
 
 impl Person {
     /// Presses a button, or follows a link.
@@ -57,9 +63,7 @@ impl Person {
     fn press_or(&mut self, keys: &[&str], selector: &str) {
         if self.hand == Hand::Keys {
             self.browser.wait_until_there_is(selector);
-            for key in keys {
-                self.browser.press(key);
-            }
+            self.browser.press_in_succession(keys);
         } else {
             self.browser.click_on(selector);
         }
@@ -106,10 +110,13 @@ impl Person {
     /// Runs the scenario from its page, watches it, and reads its report.
     #[track_caller]
     fn run(&mut self) {
-        self.fill_in("input[name=rate]", "20/s");
-        self.fill_in("input[name=duration]", "3s");
+        let gate = Gate::new();
+        *self.holds.lock().expect("no test panics with it") = Some(gate.clone());
+        self.fill_in("input[name=users]", "2");
+        self.fill_in("input[name=iterations]", "20");
         self.press_or(&["Enter"], "form[action='/runs/start'] fieldset button");
         self.browser.wait_until_there_is("#live-figures .tiles");
+        gate.open();
         self.browser.wait_until_there_is(".grade");
     }
 }
@@ -124,12 +131,26 @@ fn answer(request: &Request) -> Reply {
 }
 
 fn walk_through(name: &'static str, hand: Hand) {
-    let server = Server::recording(answer);
+    let holds = Holds::default();
+    let held = Arc::clone(&holds);
+    let server = Server::recording(move |request| {
+        let reply = answer(request);
+        match &*held.lock().expect("no test panics with it") {
+            Some(gate) => reply.hold(gate),
+            None => reply,
+        }
+    });
     let project = project(name);
     let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
     let browser = dashboard.browse();
-    let mut person = Person { browser, hand };
+    let mut person = Person {
+        browser,
+        hand,
+        holds,
+    };
 
+    // The list loads itself again once it is built, and loses a key that is pressed then.
+    wait_for_scenarios(&mut person.browser);
     // Requests are pasted, seen as Rust, saved and checked.
     person.press_or(&["n"], "a[href='/new']");
     let url = server.url();
@@ -182,10 +203,10 @@ fn walk_through(name: &'static str, hand: Hand) {
         Some("c-7")
     );
     person.press_or(&["g", "s"], ".frame a[href='/']");
+    wait_for_scenarios(&mut person.browser);
     let link = format!(
         "table.list a[href='/scenarios/{name}::load::login_then_get_orders::login_then_get_orders']"
     );
-    person.browser.wait_until_there_is(&link);
     person.press(&link);
     person.press_or(&["e"], "a[href$='/edit']");
     person.choose("#step-get_orders select[name^='key.']", "weight");
@@ -209,6 +230,7 @@ fn walk_through(name: &'static str, hand: Hand) {
 
     // The history has both versions, each with its run.
     person.press_or(&["g", "s"], ".frame a[href='/']");
+    wait_for_scenarios(&mut person.browser);
     person.press(&link);
     person.browser.wait_until_there_is("h3");
     let versions = person.browser.value("[...document.querySelectorAll('section:has(> h3)')].map(one => one.querySelectorAll('tbody tr').length)");

@@ -1,7 +1,7 @@
 //! An editor, as far as rust-analyzer sees one: it opens a file, types, and asks.
 
-use crate::call::clean;
-use crate::project::{Project, kept};
+use crate::call::{LIMIT, clean};
+use crate::project::{Project, kept, ours};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,8 +10,6 @@ use std::thread;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long the server may take to read a project, whatever else the machine does.
-const LIMIT: Duration = Duration::from_secs(120);
 /// The pause before a request is sent again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The answers to a request that a change, or the server's own work, made pointless; it is sent again.
@@ -42,7 +40,9 @@ impl Editor {
         clean(&mut command);
         let mut server = command
             .current_dir(project.root())
+            // As other calls of cargo, so that what they have built is not built again.
             .env("CARGO_TARGET_DIR", kept("target"))
+            .env("CARGO_BUILD_BUILD_DIR", ours())
             .env("CARGO_NET_OFFLINE", "true")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

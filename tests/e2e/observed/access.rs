@@ -4,7 +4,9 @@ use super::{LOAD, page, source};
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
-use loadtest_tests::{Reply, Request, Server};
+use loadtest_tests::{Gate, Reply, Request, Server};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 pub(super) fn trials() -> Vec<Trial> {
     trials![
@@ -15,8 +17,17 @@ pub(super) fn trials() -> Vec<Trial> {
 }
 
 fn what_a_source_is_sent_is_nowhere_else() {
-    // It says what it was sent, and refuses after a while.
-    let echo = |request: &Request| {
+    // It says what it was sent, and refuses after a while. The load lasts until it has refused both questions.
+    let gate = Gate::new();
+    let (held, refused) = (gate.clone(), Mutex::new(BTreeSet::new()));
+    let echo = move |request: &Request| {
+        if request.sequence >= 2 {
+            let mut refused = refused.lock().expect("no test panics with it");
+            refused.insert(request.path.clone());
+            if refused.len() == 2 {
+                gate.open();
+            }
+        }
         let secret = request.header("authorization").unwrap_or_default();
         let words = format!("not {secret} {}", &secret[6..]);
         match request.sequence {
@@ -37,7 +48,7 @@ fn what_a_source_is_sent_is_nowhere_else() {
         receiver.url()
     );
     let sandbox = Sandbox::with(&configuration);
-    let target = Server::start(shop);
+    let target = Server::start(move |request| shop(request).hold(&held));
     let output = sandbox
         .run(LOAD, &target)
         .env("TOKEN", "canary-token")

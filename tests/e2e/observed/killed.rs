@@ -58,7 +58,7 @@ fn a_run_whose_tool_is_killed_has_what_was_observed() {
         &sandbox,
         running,
         &page,
-        8,
+        5,
         ("record-1.json", "interrupted"),
     );
     let run = sandbox.only_run();
@@ -78,7 +78,7 @@ fn a_run_whose_tool_is_killed_has_what_was_observed() {
     assert_eq!(queue["mean"], 7.0);
     assert_eq!(queue["holds"], false);
     let known = queue["course"].as_array().expect("a course").iter();
-    assert!(known.filter(|mean| !mean.is_null()).count() >= 5, "{queue}");
+    assert!(known.filter(|mean| !mean.is_null()).count() >= 2, "{queue}");
     assert_eq!(row("db cpu")["holds"], false);
     assert!(row("db cpu")["mean"].as_f64() > Some(0.0));
     let silent = row("silent");

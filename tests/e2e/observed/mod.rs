@@ -43,6 +43,17 @@ fn source(name: &str, url: &str, family: &str, more: &str) -> String {
     )
 }
 
+/// A page was asked once a second and not more often, beside the question before the run, however late it was asked.
+#[track_caller]
+fn assert_once_a_second(page: &Server) {
+    let asked = page.recorded();
+    let within = &asked[1..];
+    let (first, last) = (&within[0], &within[within.len() - 1]);
+    let seconds = (last.arrived - first.arrived).as_secs();
+    let most = usize::try_from(seconds).expect("a short run") + 2;
+    assert!(within.len() <= most, "{} in {seconds} s", within.len());
+}
+
 /// A figure of the target's side.
 #[track_caller]
 fn series<'a>(record: &'a ScenarioRecord, name: &str) -> &'a ObservedSeries {

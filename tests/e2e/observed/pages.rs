@@ -1,6 +1,6 @@
 //! Pages in the format of Prometheus, good and bad.
 
-use super::{LOAD, assert_always, page, series, source, values};
+use super::{LOAD, assert_always, assert_once_a_second, page, series, source, values};
 use crate::site::{Sandbox, assert_balanced, shop};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -71,8 +71,7 @@ fn figures_of_a_page_are_in_every_report() {
         let text = run.text(file);
         assert!(text.contains("node zone b"), "{file}: {text}");
     }
-    // Beside the question before the run.
-    assert!(node.requests() <= 8, "once a second: {}", node.requests());
+    assert_once_a_second(&node);
     assert!(
         node.recorded()
             .iter()
@@ -156,9 +155,9 @@ fn scenarios_that_run_at_once_have_the_same_figures() {
     let record = sandbox.only_run().record();
     assert!(record.scenarios.len() == 2);
     for scenario in &record.scenarios {
-        assert!(values(scenario, "queue").len() >= 2);
+        assert_always(scenario, "queue", 7.0);
     }
-    assert!(page.requests() <= 8, "{}", page.requests());
+    assert_once_a_second(&page);
 }
 
 fn a_search_has_the_highest_value_of_each_trial() {

@@ -55,7 +55,7 @@ fn expected(run: &RunFolder) -> BTreeSet<Example> {
             all.extend(examples_of(&frame));
         }
     }
-    assert!(all.len() >= 9, "three steps in three seconds: {all:?}");
+    assert!(all.len() >= 3, "three steps: {all:?}");
     all
 }
 
@@ -158,8 +158,10 @@ fn page_has_them() {
         .run()
         .exits(0);
     let run = sandbox.only_run();
-    let started = run.scenario().start.started_at.clone();
-    let started: jiff::Timestamp = started.parse().expect("a time");
+    let record = run.scenario();
+    let started: jiff::Timestamp = record.start.started_at.parse().expect("a time");
+    // The start is told in whole seconds.
+    let length = record.end.elapsed_us as f64 / 1e6 + 1.0;
     let (wanted, traces) = (expected(&run), seen(&target));
     let mut found = BTreeSet::new();
     for line in output.stdout.lines() {
@@ -170,7 +172,7 @@ fn page_has_them() {
         let limit = line[1]["le"].as_str().expect("a boundary");
         assert!(limit == "+Inf" || seconds <= limit.parse().expect("a number"));
         let since = at - started.as_second() as f64;
-        assert!((0.0..=4.0).contains(&since), "{line}");
+        assert!((0.0..=length).contains(&since), "{line}");
         let one = example(&line[2]["trace_id"], &line[2]["span_id"], seconds);
         assert!(traces.contains(&one.0), "{line}");
         found.insert(one);

@@ -176,7 +176,7 @@ fn spans_of_agents_outlive_their_server() {
 
 fn a_lost_agent_is_said_to_owe_spans() {
     let (cluster, collector) = (Cluster::<2>::start(), collector());
-    let load = "single --rate 40/s --duration 60s";
+    let load = "single --rate 40/s --duration 600s";
     let run = cluster.run_in(traced(&collector, "100%"), load);
     cluster.wait_for_load(80);
     let [first, second] = &cluster.agents;

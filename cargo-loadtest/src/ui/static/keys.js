@@ -118,16 +118,17 @@
   }
 
   // Single letters and signs are for text within a field, and for nothing else within a dialog.
-  let isGoing = false;
+  let goingSince = -Infinity;
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const isSingle = key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
     if (event.isComposing || document.querySelector("dialog[open]")) return;
     if (isSingle && (!areLettersOn() || target.matches("input,select,textarea"))) return;
+    // By when the keys were pressed: a busy page learns of them later.
+    const isGoing = event.timeStamp - goingSince < 1500;
     if (isGoing || (isSingle && key === "g")) {
       const page = isGoing && isSingle ? document.querySelector(`.frame a[data-go="${CSS.escape(key)}"]`) : null;
-      isGoing = !isGoing && !event.repeat;
-      if (isGoing) setTimeout(() => { isGoing = false; }, 1500);
+      goingSince = isGoing || event.repeat ? -Infinity : event.timeStamp;
       page?.click();
       return;
     }

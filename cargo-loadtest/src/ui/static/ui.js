@@ -102,11 +102,12 @@
     isEntered ||= event.target.form?.method === "post";
   });
   document.addEventListener("focusout", () => { isTyping = false; });
-  // To load the page again would call off the way to another one. A download begins like one, and ends here.
+  // To load the page again would call off the way to another one, which a busy server answers late. A link to an editor
+  // begins like one, and ends here.
   let leaving = -Infinity;
   addEventListener("beforeunload", () => { leaving = performance.now(); });
   const reload = () => {
-    const isLeaving = performance.now() - leaving < 3000;
+    const isLeaving = performance.now() - leaving < 30000;
     if (isOutdated && !isLeaving && !isTyping && !isEntered && !isDirty && !document.querySelector("dialog[open]")) location.reload();
   };
   const connect = () => {
