@@ -1,5 +1,6 @@
 //! What the server does with a request: an answer, or a fault.
 
+use crate::gate::Gate;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Reply {
+    gate: Option<Gate>,
     delay: Duration,
     rest: Duration,
     deed: Deed,
@@ -39,6 +41,8 @@ enum Framing {
     Drip(usize, Duration),
     /// The body again and again, chunked, until the client has enough.
     Endless,
+    /// The body so many times, chunked, and no end.
+    Unfinished(usize),
     /// Chunks, each after a pause of its own.
     Pieces(Vec<(Duration, Vec<u8>)>),
 }
@@ -55,8 +59,10 @@ pub(crate) enum End {
 /// One thing to do on the connection.
 #[derive(Debug)]
 pub(crate) enum Act {
+    Wait(Gate),
     Pause(Duration),
     Write(Vec<u8>),
+    WriteTimes(Vec<u8>, usize),
     WriteForever(Vec<u8>),
 }
 
@@ -64,6 +70,7 @@ impl Reply {
     /// An answer with `status` and an empty body.
     pub fn status(status: u16) -> Self {
         Self {
+            gate: None,
             delay: Duration::ZERO,
             rest: Duration::ZERO,
             deed: Deed::Answer {
@@ -144,6 +151,14 @@ impl Reply {
             .framing(Framing::Endless)
     }
 
+    /// A chunked body of so many MiB, after which neither more of it nor its end comes.
+    pub fn unfinished(mebibytes: usize) -> Self {
+        Self::status(200)
+            .body(vec![b'x'; 32 * 1024])
+            .framing(Framing::Unfinished(32 * mebibytes))
+            .hang_after()
+    }
+
     /// A head without end.
     pub fn endless_head() -> Self {
         let headers = (0..100).map(|i| format!("x-{i}: {}\r\n", "h".repeat(100)));
@@ -158,6 +173,7 @@ impl Reply {
 
     fn nothing(end: End) -> Self {
         Self {
+            gate: None,
             delay: Duration::ZERO,
             rest: Duration::ZERO,
             deed: Deed::Nothing,
@@ -194,6 +210,12 @@ impl Reply {
     /// Waits before the head; several delays add up.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay += delay;
+        self
+    }
+
+    /// Waits before the head until `gate` is opened.
+    pub fn held(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
         self
     }
 
@@ -298,7 +320,7 @@ impl Reply {
 
     /// What to do, one thing after the other; the answer to a `HEAD` request has no body.
     pub(crate) fn acts(&self, is_head: bool) -> Vec<Act> {
-        let mut acts = Vec::new();
+        let mut acts: Vec<Act> = self.gate.iter().cloned().map(Act::Wait).collect();
         if !self.delay.is_zero() {
             acts.push(Act::Pause(self.delay));
         }
@@ -346,6 +368,10 @@ impl Reply {
                             acts.push(Act::Write(b"0\r\n\r\n".to_vec()));
                         }
                     }
+                    Framing::Unfinished(times) => {
+                        acts.push(Act::Write(head));
+                        acts.push(Act::WriteTimes(chunk(body), *times));
+                    }
                     Framing::Endless => {
                         acts.push(Act::Write(head));
                         acts.push(Act::WriteForever(chunk(body)));
@@ -384,7 +410,7 @@ fn head(status: u16, headers: &[(String, String)], body: usize, framing: &Framin
         _ if matches!(status, 100..=199 | 204 | 304) => Ok(()),
         Framing::Length | Framing::Drip(..) => write!(head, "content-length: {body}\r\n"),
         Framing::Announced(length) => write!(head, "content-length: {length}\r\n"),
-        Framing::Chunked | Framing::Endless | Framing::Pieces(_) => {
+        Framing::Chunked | Framing::Endless | Framing::Unfinished(_) | Framing::Pieces(_) => {
             write!(head, "transfer-encoding: chunked\r\n")
         }
     };

@@ -194,8 +194,14 @@ async fn serve(mut stream: TcpStream, state: &State, number: u64) -> io::Result<
         let reply = (state.script)(&request);
         for act in reply.acts(request.method == "HEAD") {
             match act {
+                Act::Wait(gate) => gate.wait().await,
                 Act::Pause(pause) => tokio::time::sleep(pause).await,
                 Act::Write(bytes) => stream.write_all(&bytes).await?,
+                Act::WriteTimes(bytes, times) => {
+                    for _ in 0..times {
+                        stream.write_all(&bytes).await?;
+                    }
+                }
                 Act::WriteForever(bytes) => loop {
                     stream.write_all(&bytes).await?;
                 },
