@@ -3,6 +3,7 @@
 //! Everything is compiled into one target folder that stays from run to run. A test that needs a
 //! program which is not there is ignored, and says so.
 
+mod accounts;
 mod alias;
 #[cfg(unix)]
 mod applications;
@@ -16,6 +17,8 @@ mod browser;
 mod bundles;
 #[cfg(unix)]
 mod canary;
+#[cfg(unix)]
+mod capacity;
 mod choices;
 #[cfg(unix)]
 mod ci;
@@ -35,6 +38,8 @@ mod events;
 mod exit_codes;
 mod export;
 mod feeds;
+#[cfg(unix)]
+mod generator;
 mod groups;
 #[cfg(unix)]
 mod history;
@@ -106,6 +111,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert_with(at_once);
     let trials = [
+        accounts::trials(),
         alias::trials(),
         #[cfg(unix)]
         applications::trials(),
@@ -115,6 +121,8 @@ fn main() -> ExitCode {
         bundles::trials(),
         #[cfg(unix)]
         canary::trials(),
+        #[cfg(unix)]
+        capacity::trials(),
         choices::trials(),
         #[cfg(unix)]
         ci::trials(),
@@ -133,6 +141,8 @@ fn main() -> ExitCode {
         exit_codes::trials(),
         export::trials(),
         feeds::trials(),
+        #[cfg(unix)]
+        generator::trials(),
         groups::trials(),
         #[cfg(unix)]
         history::trials(),

@@ -1,12 +1,12 @@
 //! Code of a scenario that panics, does not come to its end, or says too much.
 
 use crate::call::{Output, wait_for};
-use crate::inject::{act, good_server, run};
+use crate::inject::{act, count_ok, good_server, read_journal, run};
 use crate::row::Count::{Any as AnyOf, Some as SomeOf};
 use crate::row::{Group, Outcome, Row, ends, fails, passes};
 use crate::site::Sandbox;
 use loadtest_model::record::EndReason;
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::{Gate, Reply, Server};
 use rustix::process::Signal;
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ fn waits() -> Vec<Row> {
             "never_resolves",
             fails(
                 "step.error",
-                "the step waited 100ms for something else than a request or a pause",
+                "the step waited 3s for something else than a request or a pause",
             ),
         ),
         code(
@@ -230,22 +230,30 @@ fn hangs(fault: &'static str, signal: Signal, scenario: &'static str, expected: 
     })
 }
 
-/// A process that ends in the middle of its load, after two seconds or so: so its journal holds one of them.
+/// A process that ends in its sixth journey, once its journal holds the five before.
 fn quits(fault: &'static str, how: &'static str, message: &str) -> Row {
+    const JOURNEYS: u64 = 5;
     act(
         Group::Code,
         fault,
         ends(105, message).ok(SomeOf).with("cancelled", AnyOf),
         move |sandbox| {
+            let gate = Gate::new();
+            let held = gate.clone();
             let server = Server::start(move |request| match request.sequence {
-                80.. => Reply::json(format!(r#"{{"quit":"{how}"}}"#)),
-                _ => Reply::json("{}").delay(Duration::from_millis(12)),
+                JOURNEYS => Reply::json(format!(r#"{{"quit":"{how}"}}"#)).hold(&held),
+                _ => Reply::json("{}"),
             });
-            let output: Output = run(sandbox, "code::quits", "", &server).run();
+            let running = run(sandbox, "code::quits", "", &server).start();
+            wait_for("the journeys in the journal", || {
+                (count_ok(&read_journal(sandbox)) == JOURNEYS).then_some(())
+            });
+            gate.open();
+            let output: Output = running.output();
             let record = sandbox.record();
             assert!(matches!(record.end.ending, EndReason::Died { .. }));
             let ok = crate::site::total(&record).journey.ok;
-            assert!((1..=80).contains(&ok), "{ok} journeys\n{output}");
+            assert_eq!(ok, JOURNEYS, "{output}");
             output
         },
     )

@@ -1,10 +1,10 @@
 //! Files, disks and outputs that are not as they should be.
 
-use crate::call::Output;
+use crate::call::{Output, wait_for};
 use crate::inject::{act, good_server, observe, printed_ok, run, sandbox};
 use crate::row::Count::Some as SomeOf;
 use crate::row::{Group, Outcome, Place, Row, ends, passes};
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::{Gate, Reply, Server};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -71,9 +71,8 @@ fn stores() -> Vec<Row> {
             |sandbox| {
                 let store = sandbox.root().join("runs");
                 let server = Server::start(move |request| {
-                    if request.sequence == 2 {
-                        fs::remove_dir_all(&store).expect("the store");
-                    }
+                    // The tool may write a file meanwhile.
+                    while request.sequence == 2 && fs::remove_dir_all(&store).is_err() {}
                     Reply::text("ok")
                 });
                 run(sandbox, "plain", "--iterations 5 --users 1", &server).run()
@@ -82,7 +81,7 @@ fn stores() -> Vec<Row> {
         act(
             Group::Files,
             "A folder in place of the record",
-            ends(1, "record and report are in").ok(SomeOf).leaves(&[
+            ends(1, "record and report are in").ok(5).leaves(&[
                 "journal-1.jsonl",
                 "observed-1.jsonl",
                 "record-1.json",
@@ -91,12 +90,18 @@ fn stores() -> Vec<Row> {
                 "run.json",
             ]),
             |sandbox| {
-                let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(20)));
-                let call = run(sandbox, "plain", "--users 1 --duration 4s --verbose", &server);
-                let mut running = call.env("TMPDIR", sandbox.root()).start();
-                running.wait_until_it_says("[0s]");
-                let record = sandbox.only_run().0.join("record.json");
-                fs::create_dir_all(record.join("x")).expect("a folder");
+                let gate = Gate::new();
+                let held = gate.clone();
+                let server = Server::start(move |_| Reply::text("ok").hold(&held));
+                let call = run(sandbox, "plain", "--iterations 5 --verbose", &server);
+                let running = call.env("TMPDIR", sandbox.root()).start();
+                wait_for("the load", || (server.requests() >= 1).then_some(()));
+                let folder = sandbox.only_run().0;
+                fs::create_dir_all(folder.join("record.json/x")).expect("a folder");
+                wait_for("what is observed", || {
+                    folder.join("observed-1.jsonl").exists().then_some(())
+                });
+                gate.open();
                 let output = running.output().has_one_error();
                 output.prints(&["matrix::load::plain", "p95"])
             },

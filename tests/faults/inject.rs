@@ -1,9 +1,11 @@
 //! Runs the command where something is out of order, and returns what happened.
 
 use crate::call::{Call, Output};
-use crate::project::{Files, Project};
+use crate::project::{Files, Project, built_load_test};
 use crate::row::{Count, Group, ITERATIONS, Outcome, Row, ends};
 use crate::site::{Sandbox, assert_balanced, total};
+use loadtest_model::metrics::Frame;
+use loadtest_model::protocol::JournalLine;
 use loadtest_tests::{Authority, Reply, Server};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -29,12 +31,16 @@ pub(crate) fn matrix() -> &'static Matrix {
                 include_str!("../fixtures/matrix/code.rs"),
             )
             .file(
+                "tests/load/soak.rs",
+                include_str!("../fixtures/matrix/soak.rs"),
+            )
+            .file(
                 "tests/load/text.rs",
                 include_str!("../fixtures/matrix/text.rs"),
             )
             .file("certs/ca.pem", authority.pem())
             .create();
-        project.tool("list", "").run().exits(0);
+        built_load_test(project.root());
         Matrix { project, authority }
     })
 }
@@ -177,6 +183,27 @@ pub(crate) fn observe(sandbox: &Sandbox, output: &Output) -> Outcome {
     let counters = counters.into_iter().filter(|(_, count)| *count > 0);
     outcome.remarks = counters.map(exact).collect();
     outcome
+}
+
+/// Returns the seconds that the journal of the only run holds so far.
+pub(crate) fn read_journal(sandbox: &Sandbox) -> Vec<Frame> {
+    let run = sandbox.runs().pop();
+    let journal = run.and_then(|run| fs::read(run.0.join("journal-1.jsonl")).ok());
+    let journal = journal.unwrap_or_default();
+    let lines = journal.split_inclusive(|byte| *byte == b'\n');
+    // The last one may be on its way.
+    let lines = lines.filter(|line| line.ends_with(b"\n"));
+    let frames = lines.filter_map(|line| match JournalLine::from_json(line) {
+        Ok(JournalLine::Frame(frame)) => Some(*frame),
+        _ => None,
+    });
+    frames.collect()
+}
+
+/// Returns the journeys that succeeded in these seconds.
+pub(crate) fn count_ok(frames: &[Frame]) -> u64 {
+    let tallies = frames.iter().flat_map(|frame| frame.windows.all());
+    tallies.map(|tally| tally.journey.ok).sum()
 }
 
 /// The successes that the card shows: `.. started = 7 ok + 0 failed ..`, or `7 ok, ..`.

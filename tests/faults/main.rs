@@ -22,6 +22,8 @@ mod row;
 mod security;
 mod server;
 mod signals;
+#[cfg(target_os = "linux")]
+mod soak;
 mod tls;
 
 use libtest_mimic::{Arguments, Trial};
@@ -57,6 +59,10 @@ fn main() -> ExitCode {
         page::compare_page(&rows());
         Ok(())
     });
-    let trials = rows().into_iter().map(Row::trial);
-    libtest_mimic::run(&arguments, trials.chain([page]).collect()).exit_code()
+    let mut trials: Vec<Trial> = rows().into_iter().map(Row::trial).collect();
+    trials.push(page);
+    // Last: each run looks at the sockets of the machine, which are 20,000 then and for a minute after.
+    #[cfg(target_os = "linux")]
+    trials.extend(soak::trials());
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

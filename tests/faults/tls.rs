@@ -199,7 +199,7 @@ fn handshakes() -> Vec<Row> {
             "No answer to the ClientHello until the deadline",
             "hurried",
             || scripted(Script::new().hold()),
-            fails("timeout.connect", "no end of the TLS handshake within 1s"),
+            fails("timeout.connect", "no end of the TLS handshake within 3s"),
         )
         .peers("k6: error 1050; oha: nothing is said; Goose: hangs, no report"),
     ]

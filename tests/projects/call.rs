@@ -1,7 +1,7 @@
 //! Calls of cargo and of the tool: an environment without the cargo that runs this suite, a limit of
 //! time, and everything that was printed.
 
-use crate::project::{kept, ours, workspace};
+use crate::project::{build_once, kept, ours, workspace};
 use loadtest_model::protocol::VALIDITY_VARIABLE;
 use std::ffi::OsStr;
 use std::fmt;
@@ -419,7 +419,7 @@ pub(crate) fn clean(command: &mut Command) {
     }
 }
 
-/// The tool of this workspace, built once.
+/// The tool of this workspace, built once: that of the alias, which `cargo test --workspace` builds as well.
 pub(crate) fn tool() -> &'static Path {
     static TOOL: OnceLock<PathBuf> = OnceLock::new();
     TOOL.get_or_init(|| built("cargo-loadtest"))
@@ -432,15 +432,19 @@ pub(crate) fn shop() -> &'static Path {
     SHOP.get_or_init(|| built("shop"))
 }
 
-/// Builds the program of a package of this workspace that is called like it.
-fn built(package: &str) -> PathBuf {
-    let output = Call::cargo(workspace())
-        .env("CARGO_TARGET_DIR", ours())
-        .line("build --quiet --message-format json-render-diagnostics --package")
-        .arg(package)
-        .run()
-        .exits(0);
-    output.executable(package)
+/// Builds a program of the shop's package.
+fn built(program: &str) -> PathBuf {
+    build_once(Path::new(program), || {
+        // Of the whole workspace and with an example: with the features of `cargo test --workspace`, so that nothing is
+        // compiled a second time.
+        let output = Call::cargo(workspace())
+            .env("CARGO_TARGET_DIR", ours())
+            .line("build --quiet --workspace --example cargo-loadtest --bin shop")
+            .line("--message-format json-render-diagnostics")
+            .run()
+            .exits(0);
+        output.executable(program)
+    })
 }
 
 /// What came out of a pipe so far.

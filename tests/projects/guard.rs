@@ -1,6 +1,6 @@
 //! The project of scenarios that try to send where they may not.
 
-use crate::project::{Files, Project};
+use crate::project::{Files, Project, built_load_test};
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -48,7 +48,7 @@ pub(crate) fn project() -> &'static Project {
         let project = Files::single("guard", &load())
             .file("loadtest.toml", LISTED)
             .create();
-        project.tool("list", "").run().exits(0);
+        built_load_test(project.root());
         project
     })
 }

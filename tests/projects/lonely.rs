@@ -1,12 +1,16 @@
 //! Tests in a network of their own, in which there are addresses that are no loopback and lead nowhere else.
 //! Each is run once more, by itself, within it.
 
+use crate::call::tool;
+use crate::project::list_built;
 use libtest_mimic::{Completion, Failed, Trial};
 use std::path::Path;
 use std::process::Command;
 
 /// Set within the network of its own.
 const INSIDE: &str = "LOADTEST_E2E_INSIDE";
+/// The programs that are built already, for a process within.
+pub(crate) const BUILT: &str = "LOADTEST_E2E_BUILT";
 /// `64:ff9b::a63:2` is what a translator makes of 10.99.0.2; `hosts` is read in place of the system's; `out0` is there to
 /// be seen, and down.
 const NETWORK: &str = "ip link set lo up && ip addr add 10.99.0.1/32 dev lo && \
@@ -52,10 +56,12 @@ pub(crate) fn inside(name: &str, prepare: fn(), test: impl FnOnce()) -> Result<C
         ));
     }
     prepare();
+    tool();
     let output = within(hosts.path())
         .arg(std::env::current_exe()?)
         .args(["--exact", name, "--nocapture"])
         .env(INSIDE, hosts.path())
+        .env(BUILT, list_built())
         .output()?;
     if output.status.success() {
         return Ok(Completion::Completed);

@@ -130,25 +130,50 @@ impl Project {
         call.line(line)
     }
 
+    /// The load test of this project as `cargo test --test load -- <line>` runs it.
+    pub(crate) fn test(&self, line: &str) -> Call {
+        Call::program(built_load_test(&self.root), &self.root).line(line)
+    }
+
     /// `cargo <line>` in this project.
     pub(crate) fn cargo(&self, line: &str) -> Call {
         Call::cargo(&self.root).line(line)
     }
 }
 
-/// Builds the load test of the project at `root`, once for all tests of this process, and returns its path.
-pub(crate) fn built_load_test(root: &Path) -> PathBuf {
-    static BUILT: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+/// The programs that were built, by the folder of their project or the name of their package.
+static BUILT: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
+
+/// Builds a program, once for all tests of this process and of those that it starts for a test.
+pub(crate) fn build_once(key: &Path, build: impl FnOnce() -> PathBuf) -> PathBuf {
     let mut programs = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
-    let build = || {
+    let handed_over = || {
+        let all = std::env::var(lonely::BUILT).unwrap_or_default();
+        let mut pairs = all.lines().filter_map(|line| line.split_once('\t'));
+        let found = pairs.find(|(name, _)| Path::new(name) == key);
+        found.map(|(_, program)| PathBuf::from(program))
+    };
+    programs
+        .entry(key.to_path_buf())
+        .or_insert_with(|| handed_over().unwrap_or_else(build))
+        .clone()
+}
+
+/// Lists the programs that were built, for a process that is started for a test.
+pub(crate) fn list_built() -> String {
+    let programs = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let pairs = programs.iter();
+    let lines = pairs.map(|(key, program)| format!("{}\t{}\n", key.display(), program.display()));
+    lines.collect()
+}
+
+/// Builds the load test of the project at `root`, and returns its path.
+pub(crate) fn built_load_test(root: &Path) -> PathBuf {
+    build_once(root, || {
         let flags = "build --quiet --test load --message-format json-render-diagnostics";
         let output = Call::cargo(root).line(flags).run().exits(0);
         output.executable("load")
-    };
-    programs
-        .entry(root.to_path_buf())
-        .or_insert_with(build)
-        .clone()
+    })
 }
 
 /// Whether a command of the tool builds the load tests.

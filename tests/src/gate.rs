@@ -1,6 +1,7 @@
 //! A gate that holds answers until the test opens it.
 
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Holds the answers that are given to it until the test opens it. Clones are of the same gate.
@@ -58,11 +59,18 @@ impl Gate {
     }
 
     /// Blocks until so many answers have come to the gate while it was closed.
+    ///
+    /// # Panics
+    /// When they did not come in ten minutes.
     pub fn wait_until_held(&self, count: usize) {
         // A test has no runtime here, and what it waits for happens on another thread.
-        while self.held() < count {
-            std::thread::yield_now();
+        for _ in 0..600_000 {
+            if self.held() >= count {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
+        panic!("{} of {count} answers came to the gate", self.held());
     }
 
     /// Waits until the gate is open.

@@ -43,6 +43,8 @@ enum Framing {
     Drip(usize, Duration),
     /// The body again and again, chunked, until the client has enough.
     Endless,
+    /// The body so many times, chunked, and no end.
+    Unfinished(usize),
     /// Chunks, each after a pause of its own.
     Pieces(Vec<(Duration, Vec<u8>)>),
     /// The same, each made when it is its turn.
@@ -84,6 +86,7 @@ pub(crate) enum Act {
     WaitFor(Gate),
     Pause(Duration),
     Write(Vec<u8>),
+    WriteTimes(Vec<u8>, usize),
     WriteForever(Vec<u8>),
     WritePieces(PieceMaker),
 }
@@ -171,6 +174,14 @@ impl Reply {
         Self::status(200)
             .body(vec![b'x'; 32 * 1024])
             .framing(Framing::Endless)
+    }
+
+    /// A chunked body of so many MiB, after which neither more of it nor its end comes.
+    pub fn unfinished(mebibytes: usize) -> Self {
+        Self::status(200)
+            .body(vec![b'x'; 32 * 1024])
+            .framing(Framing::Unfinished(32 * mebibytes))
+            .hang_after()
     }
 
     /// A head without end.
@@ -401,6 +412,10 @@ impl Reply {
                             acts.push(Act::Write(b"0\r\n\r\n".to_vec()));
                         }
                     }
+                    Framing::Unfinished(times) => {
+                        acts.push(Act::Write(head));
+                        acts.push(Act::WriteTimes(chunk(body), *times));
+                    }
                     Framing::Endless => {
                         acts.push(Act::Write(head));
                         acts.push(Act::WriteForever(chunk(body)));
@@ -439,7 +454,11 @@ fn head(status: u16, headers: &[(String, String)], body: usize, framing: &Framin
         _ if matches!(status, 100..=199 | 204 | 304) => Ok(()),
         Framing::Length | Framing::Drip(..) => write!(head, "content-length: {body}\r\n"),
         Framing::Announced(length) => write!(head, "content-length: {length}\r\n"),
-        Framing::Chunked | Framing::Endless | Framing::Pieces(_) | Framing::MadePieces(_) => {
+        Framing::Chunked
+        | Framing::Endless
+        | Framing::Unfinished(_)
+        | Framing::Pieces(_)
+        | Framing::MadePieces(_) => {
             write!(head, "transfer-encoding: chunked\r\n")
         }
     };

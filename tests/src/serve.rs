@@ -231,6 +231,11 @@ async fn serve(mut stream: TcpStream, state: &State, number: u64) -> io::Result<
                 Act::WaitFor(gate) => gate.pass().await,
                 Act::Pause(pause) => tokio::time::sleep(pause).await,
                 Act::Write(bytes) => stream.write_all(&bytes).await?,
+                Act::WriteTimes(bytes, times) => {
+                    for _ in 0..times {
+                        stream.write_all(&bytes).await?;
+                    }
+                }
                 Act::WriteForever(bytes) => loop {
                     stream.write_all(&bytes).await?;
                 },

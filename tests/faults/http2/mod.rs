@@ -105,8 +105,10 @@ fn scripted(fault: &'static str, script: Script, expected: Outcome) -> Row {
     row(Group::Http2, fault, "second", target(script), expected)
 }
 
+/// The same for a script that says nothing until the deadline.
 fn silent(fault: &'static str, script: Script, expected: Outcome) -> Row {
-    row_at_once(Group::Http2, fault, "second", target(script), expected)
+    let scenario = "second_hurried";
+    row_at_once(Group::Http2, fault, scenario, target(script), expected)
 }
 
 fn target(script: Script) -> impl Fn() -> Target + Send + Sync + 'static {

@@ -215,17 +215,17 @@ fn silences() -> Vec<Row> {
         silent(
             "No SETTINGS and no answer until the deadline",
             Script::new().hold(),
-            fails("timeout.head", "no head of an answer within 1s"),
+            fails("timeout.head", "no head of an answer within 3s"),
         ),
         silent(
             "No head until the deadline in HTTP/2",
             request().hold(),
-            fails("timeout.head", "no head of an answer within 1s"),
+            fails("timeout.head", "no head of an answer within 3s"),
         ),
         silent(
             "No body until the deadline in HTTP/2",
             request().send(head()).hold(),
-            fails("timeout.total", "no complete answer within 1s"),
+            fails("timeout.total", "no complete answer within 3s"),
         ),
     ]
 }

@@ -296,7 +296,7 @@ fn attempt(
     })
 }
 
-/// The same where `debug` and `cargo test` have to be as silent as the run.
+/// The same where `debug` and a smoke test have to be as silent as the run.
 fn leaked(fault: &'static str, scenario: &'static str, expected: Outcome) -> Row {
     let wanted = expected.clone();
     Row::new(Group::Security, fault, expected, move || {
@@ -305,10 +305,8 @@ fn leaked(fault: &'static str, scenario: &'static str, expected: Outcome) -> Row
         let url = servers.first.url();
         let debug = sandbox.tool("debug", &format!("matrix::load::{scenario}"));
         let debug = debug.args(["--base-url", &url]);
-        let test = matrix().project.cargo("test --test load --");
-        let test = test
-            .arg(scenario.trim_start_matches("text::"))
-            .env("LOADTEST_BASE_URL", &url);
+        let test = matrix().project.test(scenario.trim_start_matches("text::"));
+        let test = test.env("LOADTEST_BASE_URL", &url);
         for (call, exit) in [(debug, 99), (test, 101)] {
             let output = call.env("ODD", SECRET).run().exits(exit);
             let said = printed(&output);

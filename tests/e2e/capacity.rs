@@ -6,11 +6,11 @@ use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::capacity::{Limit, Purpose, Search, SearchEnding, TrialOutcome};
 use loadtest_model::record::{EndReason, RunRecord};
-use loadtest_tests::{Reply, Server};
+use loadtest_tests::{Gate, Reply, Server};
 use rustix::process::Signal;
-use std::collections::VecDeque;
 use std::net::TcpListener;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -30,28 +30,22 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// So much later than a busy machine is late.
+/// Longer than the SLO that no rate is to meet.
 const DELAY: Duration = Duration::from_millis(300);
 
-/// Sheds what comes on top of so many requests within a second.
-fn shedding(most: usize) -> Server {
-    let recent: Mutex<VecDeque<_>> = Mutex::default();
+/// Sheds what comes on top of so many requests of a trial, in each of which the iterations begin at 0.
+fn shedding(most: u64) -> Server {
     Server::start(move |request| {
-        let mut recent = recent.lock().expect("no panic");
-        recent.push_back(request.arrived);
-        while recent.front().is_some_and(|first| {
-            request.arrived.saturating_duration_since(*first) >= Duration::from_secs(1)
-        }) {
-            recent.pop_front();
+        let iteration = request.header("x-iteration").map(str::parse::<u64>);
+        match iteration.expect("a number").expect("a number") {
+            iteration if iteration < most => Reply::text("ok"),
+            _ => Reply::status(503),
         }
-        let reply = if recent.len() > most {
-            Reply::status(503)
-        } else {
-            Reply::text("ok")
-        };
-        reply.delay(DELAY)
     })
 }
+
+/// Enough for all arrivals of a trial, so that none waits, however late the machine is.
+const MANY_USERS: &str = "--max-users 500";
 
 const QUICK: &str = "--window 1s --confirm 2s --ramp-up 200ms --rest 100ms";
 
@@ -69,16 +63,20 @@ fn of(run: &RunFolder) -> (RunRecord, Search) {
 }
 
 fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
-    let server = shedding(28);
+    // In the ramp and the second of a trial, 31/s or fewer begin so many journeys.
+    let server = shedding(34);
     let sandbox = Sandbox::new();
-    let line = "single --from 10/s --max 160/s --tolerance 20% --seed 7";
-    let output = search(&sandbox, line, "p95 < 3s, errors < 1%", &server).run();
+    let line = format!("numbered --from 10/s --max 160/s --tolerance 20% --seed 7 {MANY_USERS}");
+    let quick = "--window 1s --confirm 1s --ramp-up 200ms --rest 100ms";
+    let call = sandbox.tool("capacity", &format!("{line} {quick}"));
+    let slo = ["--slo", "p95 < 60s, errors < 1%"];
+    let output = call.args(slo).args(["--base-url", &server.url()]).run();
     let output = output
         .exits(0)
         .says(&["Searching", "At most", "Met", "Missed", "Confirmed"])
         .prints(&[
             "CONFIRMED",
-            "site::load::single",
+            "site::load::numbered",
             "Trials",
             "limited by the target",
         ]);
@@ -86,7 +84,13 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
     let (record, search) = of(&run);
     let found = search.finding();
     let rate = found.confirmed_per_second.expect("confirmed");
-    assert!((16.0..=29.0).contains(&rate), "{rate}\n{output}");
+    let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
+    assert_eq!(
+        rates,
+        [10.0, 20.0, 40.0, 30.0, 35.0, 35.0, 30.0],
+        "{output}"
+    );
+    assert_eq!(rate, 30.0);
     assert_eq!(found.limit, Some(Limit::Target), "{output}");
     let broke = &search.trials[found.broke.expect("a rate that broke")];
     assert!(broke.attempt.per_second > rate && broke.attempt.outcome == TrialOutcome::Missed);
@@ -108,7 +112,7 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
         "each trial draws anew"
     );
     assert_eq!(scenario.start.plan.thresholds, search.goal.slo);
-    assert_eq!(scenario.end.steady_us, 2_000_000);
+    assert_eq!(scenario.end.steady_us, 1_000_000);
     for number in 1..=search.trials.len() {
         let journal = run.journal(number);
         assert!(journal.contains("\"end\""), "trial {number} is journalled");
@@ -135,17 +139,19 @@ fn a_search_ends_at_the_highest_rate_that_may_be_tried() {
     let sandbox = Sandbox::new();
     let output = search(
         &sandbox,
-        "single --from 10/s --max 16/s --min 16/s",
-        "p95 < 9s",
+        &format!("single --from 10/s --max 16/s --min 16/s {MANY_USERS}"),
+        "p95 < 60s",
         &server,
     );
     let output = output.run();
     output
         .exits(0)
         .prints(&["≥ 16/s", "limited by `--max 16/s`"]);
-    let (_, search) = of(&sandbox.only_run());
+    let (record, search) = of(&sandbox.only_run());
     let rates: Vec<f64> = search.attempts().iter().map(|one| one.per_second).collect();
     assert_eq!(rates, [10.0, 16.0, 16.0]);
+    // Twice as long as the other trials.
+    assert_eq!(record.scenarios[0].end.steady_us, 2_000_000);
     assert_eq!(search.trials[2].attempt.purpose, Purpose::Confirmation);
     assert_eq!(search.finding().limit, Some(Limit::Max));
 }
@@ -186,7 +192,7 @@ fn a_generator_that_is_the_limit_makes_it_invalid() {
 fn too_few_users_are_told_from_a_slow_target() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
     let sandbox = Sandbox::new();
-    search(&sandbox, "narrow --from 18/s", "p95 < 900ms", &server)
+    search(&sandbox, "narrow --from 18/s", "p95 < 60s", &server)
         .run()
         .exits(102)
         .prints(&["arrivals waited since", "raise `max_users`"]);
@@ -200,8 +206,8 @@ fn too_few_users_are_told_from_a_slow_target() {
 
 fn a_target_of_its_own_lives_through_the_search() {
     let sandbox = Sandbox::new();
-    let line = format!("site::load::own --from 20/s --max 21/s {QUICK}");
-    let call = sandbox.tool("capacity", &line).args(["--slo", "p95 < 9s"]);
+    let line = format!("site::load::own --from 20/s --max 21/s {MANY_USERS} {QUICK}");
+    let call = sandbox.tool("capacity", &line).args(["--slo", "p95 < 60s"]);
     call.run().exits(0);
     let run = sandbox.only_run();
     let target = |number: usize| {
@@ -239,19 +245,29 @@ fn a_target_that_does_not_come_back_ends_the_search() {
     assert!(gone, "{:?}", search.ending);
 }
 
-/// A search of a minute at least, within its second trial.
-fn long_search(sandbox: &Sandbox, server: &Server) -> crate::call::Running {
-    let line = "endless --from 10/s --window 1s --ramp-up 100ms --rest 100ms";
-    let call = sandbox.tool("capacity", line);
+/// A search whose first trial is over, and whose second is not until the gate is opened.
+fn long_search(sandbox: &Sandbox) -> (crate::call::Running, Server, Gate) {
+    let (gate, trials) = (Gate::new(), Arc::new(AtomicU64::new(0)));
+    let (held, begun) = (gate.clone(), Arc::clone(&trials));
+    let server = Server::start(move |request| {
+        // Each trial begins at 0.
+        let is_first = request.header("x-iteration") == Some("0");
+        begun.fetch_add(u64::from(is_first), Ordering::SeqCst);
+        match begun.load(Ordering::SeqCst) {
+            0 | 1 => Reply::text("ok"),
+            _ => Reply::text("ok").hold(&held),
+        }
+    });
+    let line = "numbered --from 10/s --window 1s --ramp-up 100ms --rest 100ms";
+    let call = sandbox.tool("capacity", &format!("{line} {MANY_USERS}"));
     let mut running = call
-        .args(["--slo", "p95 < 9s", "--base-url", &server.url()])
+        .args(["--slo", "p95 < 60s", "--base-url", &server.url()])
         .start();
     running.wait_until_it_says("  10/s");
-    let before = server.requests();
     wait_for("the second trial", || {
-        (server.requests() > before + 3).then_some(())
+        (trials.load(Ordering::SeqCst) == 2).then_some(())
     });
-    running
+    (running, server, gate)
 }
 
 fn known(sandbox: &Sandbox, output: Output) {
@@ -261,22 +277,22 @@ fn known(sandbox: &Sandbox, output: Output) {
 }
 
 fn ctrl_c_keeps_what_is_known() {
-    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
     let sandbox = Sandbox::new();
-    let running = long_search(&sandbox, &server);
+    let (mut running, _server, gate) = long_search(&sandbox);
     running.signal(Signal::INT);
-    let output = running.output().says(&["stopping"]);
-    known(&sandbox, output);
+    running.wait_until_it_says("stopping");
+    gate.open();
+    known(&sandbox, running.output());
     let (record, search) = of(&sandbox.only_run());
     assert_eq!(search.ending, Some(SearchEnding::Interrupted));
     assert_eq!((search.trials.len(), record.scenarios.len()), (1, 1));
 }
 
 fn a_killed_tool_leaves_the_trials_that_were_over() {
-    let server = Server::start(|_| Reply::text("ok").delay(DELAY));
     let sandbox = Sandbox::new();
-    let running = long_search(&sandbox, &server);
+    let (running, _server, gate) = long_search(&sandbox);
     running.signal(Signal::KILL);
+    gate.open();
     drop(running.output());
     let report = sandbox.tool("report", "latest").run().exits(105);
     report.prints(&["INTERRUPTED", "10/s"]);

@@ -1,7 +1,7 @@
 //! A hundred megabytes of error texts.
 
+use super::run::Soak;
 use crate::project::all_files;
-use crate::run::Soak;
 use crate::site::{assert_balanced, total};
 use libtest_mimic::Trial;
 use loadtest_model::metrics::ErrorKind;
@@ -19,7 +19,7 @@ const MEMORY: u64 = 32 << 10;
 
 pub(crate) fn trial() -> Trial {
     Trial::test(
-        "a_hundred_megabytes_of_errors_leave_a_few_kilobytes",
+        "soak::a_hundred_megabytes_of_errors_leave_a_few_kilobytes",
         || {
             errors_leave_little();
             Ok(())
@@ -34,8 +34,8 @@ fn errors_leave_little() {
         Reply::status(status).body(text)
     });
     let soak = Soak::new();
-    let line = format!("shouting --iterations {JOURNEYS} --users 4");
-    let output = soak.run(&line, &server).run().exits(99);
+    let line = format!("--iterations {JOURNEYS} --users 4");
+    let output = soak.run("shouting", &line, &server).run().exits(99);
     assert_eq!(server.requests_to("/text"), JOURNEYS);
 
     let run = soak.sandbox.only_run();

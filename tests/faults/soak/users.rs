@@ -1,7 +1,7 @@
 //! Ten thousand users of a server that goes away with all their connections, and comes back.
 
+use super::run::Soak;
 use crate::call::wait_for;
-use crate::run::Soak;
 use crate::site::{assert_balanced, total};
 use libtest_mimic::{Completion, Trial};
 use loadtest_model::metrics::ErrorKind;
@@ -21,7 +21,7 @@ const FALLS: usize = 2;
 const USER: u64 = 2 * 6;
 
 pub(crate) fn trial() -> Trial {
-    let name = "ten_thousand_users_of_a_server_that_flaps_are_all_accounted_for";
+    let name = "soak::ten_thousand_users_of_a_server_that_flaps_are_all_accounted_for";
     Trial::ignorable_test(name, || {
         if let Some(limit) = raise_file_limit().filter(|limit| *limit < USERS + OTHER_FILES) {
             return Ok(Completion::ignored_with(format!(
@@ -61,7 +61,11 @@ fn users_of_a_server_that_flaps() {
     let soak = Soak::new();
     let mut server = start(None);
     let running = soak
-        .run(&format!("patient --users {USERS} --duration 1h"), &server)
+        .run(
+            "patient",
+            &format!("--users {USERS} --duration 1h"),
+            &server,
+        )
         .start();
     for fall in 0..=FALLS {
         wait_for("a connection of every user", || {

@@ -1,10 +1,9 @@
-//! A run of the project for soaks, and the memory that its load test used.
+//! A run, and the memory that its load test used.
 
 use crate::call::Call;
-use crate::project::{Files, Project};
+use crate::inject;
 use crate::site::Sandbox;
 use loadtest_tests::Server;
-use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// A folder with a store for one run.
@@ -15,18 +14,15 @@ pub(crate) struct Soak {
 
 impl Soak {
     pub(crate) fn new() -> Self {
-        static PROJECT: OnceLock<Project> = OnceLock::new();
-        let load = include_str!("../fixtures/soak/load.rs");
-        let project = PROJECT.get_or_init(|| Files::single("soak", load).create());
         Self {
-            sandbox: Sandbox::at(project.root(), ""),
+            sandbox: inject::sandbox(),
             notes: tempfile::tempdir().expect("a folder for notes"),
         }
     }
 
-    /// `cargo loadtest run <line>` against `server`.
-    pub(crate) fn run(&self, line: &str, server: &Server) -> Call {
-        let call = self.sandbox.run(line, server);
+    /// Runs a scenario against `server`.
+    pub(crate) fn run(&self, scenario: &str, line: &str, server: &Server) -> Call {
+        let call = inject::run(&self.sandbox, &format!("soak::{scenario}"), line, server);
         call.env("SOAK_NOTES", self.notes.path())
     }
 
