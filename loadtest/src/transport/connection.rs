@@ -93,16 +93,21 @@ impl Connection {
             return Self::open_quic(network, origin, addresses, preferred, phases, begin_stage)
                 .await;
         }
-        let begin = Instant::now();
-        let tcp = connect(addresses, preferred).await;
-        let connected = Instant::now();
-        add_phase(&mut phases.connect, connected - begin);
-        let tcp = tcp?;
         let mut is_http2 = match purpose {
             Purpose::Requests => network.http == HttpVersion::Http2,
             Purpose::Upgrade => false,
             Purpose::Calls | Purpose::Sharing => true,
         };
+        let begin = Instant::now();
+        #[cfg(test)]
+        if let Some(stream) = super::memory::connect(addresses.all[*preferred]) {
+            add_phase(&mut phases.connect, begin.elapsed());
+            return Self::over(TransportStream::Memory(stream), is_http2, purpose).await;
+        }
+        let tcp = connect(addresses, preferred).await;
+        let connected = Instant::now();
+        add_phase(&mut phases.connect, connected - begin);
+        let tcp = tcp?;
         let stream = if origin.scheme.is_tls() {
             begin_stage(CallStage::Handshake);
             let (tls, host) = (&network.tls, &origin.host);
@@ -125,6 +130,15 @@ impl Connection {
         } else {
             TransportStream::Plain(tcp)
         };
+        Self::over(stream, is_http2, purpose).await
+    }
+
+    /// Begins the protocol over `stream`.
+    async fn over(
+        stream: TransportStream,
+        is_http2: bool,
+        purpose: Purpose,
+    ) -> Result<Self, Failure> {
         let meter = Rc::new(Meter::new(if is_http2 {
             MAX_BEFORE_HTTP2_HEAD
         } else {

@@ -113,6 +113,8 @@ impl Meter {
 pub(super) enum TransportStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    #[cfg(test)]
+    Memory(tokio::io::DuplexStream),
 }
 
 /// A connection with its meter.
@@ -178,6 +180,8 @@ impl AsyncRead for MeteredStream {
         let result = ready!(match &mut this.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             TransportStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_read(cx, buf),
         });
         this.meter.note_error(&result);
         if received.get() == 0 && buf.filled()[before..].starts_with(HTTP1) {
@@ -198,6 +202,8 @@ impl AsyncWrite for MeteredStream {
         let poll = match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             TransportStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_write(cx, buf),
         };
         self.note_written(poll)
     }
@@ -211,6 +217,8 @@ impl AsyncWrite for MeteredStream {
         let poll = match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             TransportStream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
         self.note_written(poll)
     }
@@ -220,6 +228,8 @@ impl AsyncWrite for MeteredStream {
         match &self.stream {
             TransportStream::Plain(stream) => stream.is_write_vectored(),
             TransportStream::Tls(stream) => stream.is_write_vectored(),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -228,6 +238,8 @@ impl AsyncWrite for MeteredStream {
         let poll = match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             TransportStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_flush(cx),
         };
         self.meter.is_waiting.set(poll.is_pending());
         poll
@@ -238,6 +250,8 @@ impl AsyncWrite for MeteredStream {
         match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             TransportStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }
