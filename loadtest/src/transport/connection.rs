@@ -107,7 +107,18 @@ impl Connection {
         let tcp = connect(addresses, preferred).await;
         let connected = Instant::now();
         add_phase(&mut phases.connect, connected - begin);
-        let tcp = tcp?;
+        let tcp = tcp.map_err(|failure| match failure.kind {
+            // A reset that follows at once may be noticed here, or by what is sent first.
+            ErrorKind::ResetBeforeHead if origin.scheme.is_tls() => Failure {
+                kind: ErrorKind::TlsProtocol,
+                ..failure
+            },
+            ErrorKind::ResetBeforeHead if is_http2 => Failure {
+                kind: ErrorKind::ClosedFresh,
+                ..failure
+            },
+            _ => failure,
+        })?;
         let stream = if origin.scheme.is_tls() {
             begin_stage(CallStage::Handshake);
             let (tls, host) = (&network.tls, &origin.host);
@@ -151,7 +162,7 @@ impl Connection {
             } else {
                 usize::MAX
             };
-            let opened = Http2::open(io, most).await;
+            let opened = Http2::open(io.ending_by_reading(), most).await;
             let opened = opened.map_err(|error| {
                 error_mapping::head_failure(&Error::Http2(error), &meter, false)
             })?;
