@@ -247,6 +247,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn every_encoding_is_undone(body in proptest::collection::vec(any::<u8>(), 1..2000)) {
             for (names, bytes) in [

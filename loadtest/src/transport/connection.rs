@@ -93,16 +93,32 @@ impl Connection {
             return Self::open_quic(network, origin, addresses, preferred, phases, begin_stage)
                 .await;
         }
-        let begin = Instant::now();
-        let tcp = connect(addresses, preferred).await;
-        let connected = Instant::now();
-        add_phase(&mut phases.connect, connected - begin);
-        let tcp = tcp?;
         let mut is_http2 = match purpose {
             Purpose::Requests => network.http == HttpVersion::Http2,
             Purpose::Upgrade => false,
             Purpose::Calls | Purpose::Sharing => true,
         };
+        let begin = Instant::now();
+        #[cfg(test)]
+        if let Some(stream) = super::memory::connect(addresses.all[*preferred]) {
+            add_phase(&mut phases.connect, begin.elapsed());
+            return Self::over(TransportStream::Memory(stream), is_http2, purpose).await;
+        }
+        let tcp = connect(addresses, preferred).await;
+        let connected = Instant::now();
+        add_phase(&mut phases.connect, connected - begin);
+        let tcp = tcp.map_err(|failure| match failure.kind {
+            // A reset that follows at once may be noticed here, or by what is sent first.
+            ErrorKind::ResetBeforeHead if origin.scheme.is_tls() => Failure {
+                kind: ErrorKind::TlsProtocol,
+                ..failure
+            },
+            ErrorKind::ResetBeforeHead if is_http2 => Failure {
+                kind: ErrorKind::ClosedFresh,
+                ..failure
+            },
+            _ => failure,
+        })?;
         let stream = if origin.scheme.is_tls() {
             begin_stage(CallStage::Handshake);
             let (tls, host) = (&network.tls, &origin.host);
@@ -125,6 +141,15 @@ impl Connection {
         } else {
             TransportStream::Plain(tcp)
         };
+        Self::over(stream, is_http2, purpose).await
+    }
+
+    /// Begins the protocol over `stream`.
+    async fn over(
+        stream: TransportStream,
+        is_http2: bool,
+        purpose: Purpose,
+    ) -> Result<Self, Failure> {
         let meter = Rc::new(Meter::new(if is_http2 {
             MAX_BEFORE_HTTP2_HEAD
         } else {
@@ -137,7 +162,7 @@ impl Connection {
             } else {
                 usize::MAX
             };
-            let opened = Http2::open(io, most).await;
+            let opened = Http2::open(io.ending_by_reading(), most).await;
             let opened = opened.map_err(|error| {
                 error_mapping::head_failure(&Error::Http2(error), &meter, false)
             })?;

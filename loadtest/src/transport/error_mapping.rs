@@ -225,7 +225,7 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
             );
         }
         connection::Error::Http2(error) => {
-            if let Some(failure) = http2::head_failure(error, meter) {
+            if let Some(failure) = http2::head_failure(error, meter, reused) {
                 return failure;
             }
             if http2::is_invalid_request(error) {
@@ -237,17 +237,19 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
         }
     }
     match meter.fault() {
+        Some(io::ErrorKind::InvalidData) => {
+            Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()))
+        }
+        // Over HTTP/1.1 nothing but the request is on its way, so a reset is of it. Over HTTP/2 a server that closes a
+        // connection resets it where something else is left unread, such as an acknowledgement that has just come.
         Some(
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::TimedOut,
-        ) => Failure::new(
+        ) if matches!(error, connection::Error::Http1(_)) => Failure::new(
             ErrorKind::ResetBeforeHead,
             "the connection was reset before the head of the answer",
         ),
-        Some(io::ErrorKind::InvalidData) => {
-            Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()))
-        }
         _ if reused => Failure::new(
             ErrorKind::ClosedReused,
             "the server closed the kept connection before the head of the answer",
@@ -271,18 +273,26 @@ pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure 
         return failure;
     }
     match meter.fault() {
-        None => {}
+        Some(io::ErrorKind::InvalidData) => {
+            return Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()));
+        }
+        // A server that closes a connection resets it where something is left unread, such as an acknowledgement that
+        // has just come: which of both it is says nothing.
+        _ if matches!(error, connection::Error::Http2(_)) => {
+            return Failure::new(
+                ErrorKind::BodyTruncated,
+                "the body ended early: the connection was closed before the end",
+            );
+        }
+        // What is written to a connection that the server has closed says no more than its end.
+        None | Some(io::ErrorKind::BrokenPipe) => {}
         Some(io::ErrorKind::UnexpectedEof) => {
             return Failure::new(
                 ErrorKind::BodyTruncated,
                 "the body ended early: the connection was closed without an end of TLS",
             );
         }
-        Some(io::ErrorKind::InvalidData) => {
-            return Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()));
-        }
-        // Over HTTP/2 the words of the libraries depend on whether reading or writing failed first.
-        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {
+        Some(io::ErrorKind::ConnectionReset) => {
             return Failure::new(
                 ErrorKind::ResetInBody,
                 "the connection was reset within the body",

@@ -103,7 +103,10 @@ impl Meter {
 
     #[inline]
     fn note_error<T>(&self, result: &io::Result<T>) {
-        if let (Err(error), None) = (result, self.fault.get()) {
+        let Err(error) = result else { return };
+        // An alert of TLS says why the peer is gone, which a write may notice before the alert is read.
+        let is_reason = error.kind() == io::ErrorKind::InvalidData;
+        if is_reason || self.fault.get().is_none() {
             self.fault.set(Some(error.kind()));
         }
     }
@@ -113,52 +116,83 @@ impl Meter {
 pub(super) enum TransportStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+    #[cfg(test)]
+    Memory(tokio::io::DuplexStream),
 }
 
 /// A connection with its meter.
 pub(super) struct MeteredStream {
     stream: TransportStream,
     meter: Rc<Meter>,
+    /// True if the end of the connection is to be seen by reading alone.
+    ends_by_reading: bool,
+    /// True once the peer was gone when something was written, where the end is seen by reading.
+    is_unwritable: bool,
+}
+
+/// Returns whether the peer is gone, so that reading will end too.
+pub(super) fn is_peer_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+    )
 }
 
 impl MeteredStream {
     pub(super) fn new(stream: TransportStream, meter: Rc<Meter>) -> Self {
-        Self { stream, meter }
+        Self {
+            stream,
+            meter,
+            ends_by_reading: false,
+            is_unwritable: false,
+        }
+    }
+
+    /// Has all read that the peer sent before it was gone, for a client that reads no more once it cannot write: what it
+    /// writes to a peer that is gone is dropped.
+    ///
+    /// Over HTTP/2 there is always something to write beside requests, such as an acknowledgement. Without this the
+    /// order of two packets decides whether an answer, a GOAWAY or an alert that came before the end is seen.
+    pub(super) fn ending_by_reading(mut self) -> Self {
+        self.ends_by_reading = true;
+        self
     }
 
     #[inline]
-    fn note_written(&self, poll: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn note_written(
+        &mut self,
+        poll: Poll<io::Result<usize>>,
+        length: usize,
+    ) -> Poll<io::Result<usize>> {
         self.meter.is_waiting.set(poll.is_pending());
         let result = ready!(poll);
         self.meter.note_error(&result);
-        if result.is_err() && self.meter.received.get() == 0 {
-            self.look_at_unread_bytes();
-        }
-        if let Ok(count) = &result {
-            let sent = &self.meter.sent;
-            sent.set(sent.get() + *count as u64);
+        match &result {
+            Ok(count) => {
+                let sent = &self.meter.sent;
+                sent.set(sent.get() + *count as u64);
+            }
+            Err(error) if self.ends_by_reading && is_peer_gone(error) => {
+                self.is_unwritable = true;
+                return Poll::Ready(Ok(length));
+            }
+            Err(_) => {}
         }
         Poll::Ready(result)
     }
-}
 
-impl MeteredStream {
-    /// Looks at what the target sent before it refused to be written to: HTTP/2 does not read it any more.
-    #[cfg(unix)]
-    fn look_at_unread_bytes(&self) {
-        use std::os::fd::AsFd as _;
-        if let TransportStream::Plain(stream) = &self.stream
-            && let Ok(copy) = stream.as_fd().try_clone_to_owned()
-        {
-            let mut first = [0; HTTP1.len()];
-            let seen = std::net::TcpStream::from(copy).peek(&mut first);
-            let is_http1 = seen.is_ok_and(|count| first[..count] == *HTTP1);
-            self.meter.speaks_http1.set(is_http1);
+    /// Passes over the failure of a peer that is gone, where reading will tell.
+    fn note_flushed(&mut self, poll: Poll<io::Result<()>>) -> Poll<io::Result<()>> {
+        match ready!(poll) {
+            Err(error) if self.ends_by_reading && is_peer_gone(&error) => {
+                self.is_unwritable = true;
+                Poll::Ready(Ok(()))
+            }
+            result => Poll::Ready(result),
         }
     }
-
-    #[cfg(not(unix))]
-    fn look_at_unread_bytes(&self) {}
 }
 
 impl AsyncRead for MeteredStream {
@@ -178,6 +212,8 @@ impl AsyncRead for MeteredStream {
         let result = ready!(match &mut this.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             TransportStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_read(cx, buf),
         });
         this.meter.note_error(&result);
         if received.get() == 0 && buf.filled()[before..].starts_with(HTTP1) {
@@ -195,11 +231,16 @@ impl AsyncWrite for MeteredStream {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if self.is_unwritable {
+            return Poll::Ready(Ok(buf.len()));
+        }
         let poll = match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             TransportStream::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_write(cx, buf),
         };
-        self.note_written(poll)
+        self.note_written(poll, buf.len())
     }
 
     #[inline]
@@ -208,11 +249,17 @@ impl AsyncWrite for MeteredStream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let length = bufs.iter().map(|buf| buf.len()).sum();
+        if self.is_unwritable {
+            return Poll::Ready(Ok(length));
+        }
         let poll = match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
             TransportStream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
         };
-        self.note_written(poll)
+        self.note_written(poll, length)
     }
 
     #[inline]
@@ -220,24 +267,36 @@ impl AsyncWrite for MeteredStream {
         match &self.stream {
             TransportStream::Plain(stream) => stream.is_write_vectored(),
             TransportStream::Tls(stream) => stream.is_write_vectored(),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => stream.is_write_vectored(),
         }
     }
 
     #[inline]
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_unwritable {
+            return Poll::Ready(Ok(()));
+        }
         let poll = match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             TransportStream::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_flush(cx),
         };
         self.meter.is_waiting.set(poll.is_pending());
-        poll
+        self.note_flushed(poll)
     }
 
     #[inline]
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_unwritable {
+            return Poll::Ready(Ok(()));
+        }
         match &mut self.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             TransportStream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            #[cfg(test)]
+            TransportStream::Memory(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

@@ -20,6 +20,8 @@ mod http2;
 #[cfg(feature = "http3")]
 mod http3;
 mod lookup;
+#[cfg(test)]
+pub(crate) mod memory;
 pub(crate) mod message;
 mod meter;
 mod network;

@@ -40,7 +40,7 @@ pub(super) fn rows() -> Vec<Row> {
             request().send([head(), part].concat()),
             fails(
                 "body.truncated",
-                "the body ended early: the connection was closed without an end of TLS",
+                "the body ended early: the connection was closed before the end",
             ),
         ),
         chosen(

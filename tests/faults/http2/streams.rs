@@ -4,7 +4,7 @@ use super::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PING, PRIORITY, PUSH_PROMISE,
     STATUS_200, answers, field, frame, head, last, request, scripted, silent,
 };
-use crate::messages::{CLOSED_EARLY, CONNECTION_ERROR, RESET_EARLY, STREAM_ERROR};
+use crate::messages::{CLOSED_EARLY, CONNECTION_ERROR, STREAM_ERROR};
 use crate::row::{Row, fails, passes};
 use loadtest_bad_server::Script;
 
@@ -189,7 +189,7 @@ fn bodies() -> Vec<Row> {
             request().send(body(0, b"hi")).half_close().hold(),
             fails(
                 "body.truncated",
-                "the body ended early: stream closed because of a broken pipe",
+                "the body ended early: the connection was closed before the end",
             ),
         ),
         scripted(
@@ -200,12 +200,15 @@ fn bodies() -> Vec<Row> {
                 .send(frame(PING, 0, 0, &[0; 8]))
                 .read_frame(PING)
                 .reset(),
-            fails("reset.in_body", "the connection was reset within the body"),
+            fails(
+                "body.truncated",
+                "the body ended early: the connection was closed before the end",
+            ),
         ),
         scripted(
             "Reset before the head in HTTP/2",
             request().reset(),
-            fails("reset.before_head", RESET_EARLY),
+            fails("closed.fresh", CLOSED_EARLY),
         ),
     ]
 }

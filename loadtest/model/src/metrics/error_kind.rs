@@ -50,9 +50,9 @@ error_kinds! {
     TlsExpired = "tls.expired",
     /// The handshake failed otherwise.
     TlsProtocol = "tls.protocol",
-    /// The connection was reset before the head of the answer.
+    /// The request was reset before the head of the answer: its stream, or over HTTP/1.1 its connection.
     ResetBeforeHead = "reset.before_head",
-    /// The connection was reset within the body.
+    /// The request was reset within the body.
     ResetInBody = "reset.in_body",
     /// A new connection was closed before the head of the answer.
     ClosedFresh = "closed.fresh",

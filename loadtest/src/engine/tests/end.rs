@@ -3,6 +3,7 @@
 use super::health::freezing;
 use super::*;
 use crate::engine::{self, Workers};
+use crate::transport::memory::{MemoryServer, endless, silence};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::StreamDef;
 use loadtest_model::plan::GRACEFUL_STOP;
@@ -216,44 +217,82 @@ fn the_load_ends_at_the_first_request_that_is_refused_since_the_target_asked_for
 
 #[test]
 fn servers_that_drip_or_say_nothing_do_not_outlast_the_hard_end() {
-    let hang: fn() -> Reply = Reply::hang;
-    let drip = || Reply::text("d".repeat(1_000_000)).drip(1, ms(1));
-    for reply in [hang, drip, Reply::endless] {
-        let server = Server::start(move |_| reply());
-        let network = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap()
-            .block_on(Network::prepare(Some(&server.url()), "run"));
-        let network = Arc::new(network.unwrap());
+    let drip = || {
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
+        endless(head, ms(1), b"d".into())
+    };
+    let flood = || {
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 1000000000000\r\n\r\n";
+        endless(head, ms(1), vec![b'f'; 16 * 1024])
+    };
+    for reply in [silence, drip, flood] {
         let (scenario, mut plan) = planned(users(2, Duration::ZERO, ms(200)), vec![patient()]);
         plan.graceful_stop = ms(100);
-        let mut all = Tally::default();
-        let ended = engine::LoadRun {
-            scenario,
-            shared: &(Arc::new(()) as Shared),
-            plan: &plan,
-            workers: Workers::new(1, 1).unwrap(),
-            start: engine::common_start(1),
-            control: &Control::new(),
-            tracing: None,
-            samples: None,
-        }
-        .run(
-            move |user| HttpTransport::new(Arc::clone(&network), user),
-            |frame| {
+        let all = Rc::new(RefCell::new(Tally::default()));
+        let done = block_on_paused_clock(async {
+            let server = MemoryServer::start(move |_| reply());
+            let network = Network::prepare(Some(&server.url), "run").await.unwrap();
+            let network = Arc::new(network);
+            let make_transport = move || HttpTransport::new(Arc::clone(&network), 0);
+            let spec = worker_spec(scenario, &plan, make_transport);
+            let all = Rc::clone(&all);
+            let report = move |frame: Frame| {
                 for window in frame.windows.all() {
-                    all.merge(window);
+                    all.borrow_mut().merge(window);
                 }
-                ControlFlow::Continue(())
-            },
-        );
-        let ended = ended.unwrap();
-        assert_eq!(
-            (ended.ending, ended.complete, ended.planned),
-            (EndReason::Completed, true, 2)
-        );
+            };
+            let control = Control::new();
+            let signals = StopSignals::new(&control, &control);
+            let start = Instant::now() + ms(20);
+            run_worker(spec, start, Pacer::with_runtime_timer(), signals, report).await
+        });
+        let all = all.take();
         assert_eq!((all.journey.started, all.journey.cancelled), (2, 2));
-        assert!(ended.elapsed_us >= 300_000, "{} µs", ended.elapsed_us);
+        assert_eq!((done.planned, done.elapsed), (2, ms(300)));
     }
+}
+
+#[test]
+fn a_server_that_never_pauses_does_not_outlast_the_hard_end() {
+    let (control, stopping) = (Control::new(), AtomicU64::new(0));
+    let stop = control.clone();
+    let server = Server::start(move |_| {
+        // Both users are within their requests.
+        if stopping.fetch_add(1, Ordering::SeqCst) == 1 {
+            stop.stop();
+        }
+        Reply::endless()
+    });
+    let network = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(Network::prepare(Some(&server.url()), "run"));
+    let network = Arc::new(network.unwrap());
+    let (scenario, mut plan) = planned(users(2, Duration::ZERO, ms(600_000)), vec![patient()]);
+    plan.graceful_stop = ms(100);
+    let mut all = Tally::default();
+    let ended = engine::LoadRun {
+        scenario,
+        shared: &(Arc::new(()) as Shared),
+        plan: &plan,
+        workers: Workers::new(1, 1).unwrap(),
+        start: engine::common_start(1),
+        control: &control,
+        tracing: None,
+        samples: None,
+    }
+    .run(
+        move |user| HttpTransport::new(Arc::clone(&network), user),
+        |frame| {
+            for window in frame.windows.all() {
+                all.merge(window);
+            }
+            ControlFlow::Continue(())
+        },
+    );
+    let ended = ended.unwrap();
+    assert_eq!((ended.ending, ended.planned), (EndReason::Interrupted, 2));
+    assert_eq!((all.journey.started, all.journey.cancelled), (2, 2));
+    assert!(ended.elapsed_us >= 100_000, "{} µs", ended.elapsed_us);
 }

@@ -1,23 +1,22 @@
-//! Streams of events over real sockets on a paused clock: their figures beside those that the server takes by the same
-//! clock.
+//! Streams of events over connections in memory on a paused clock: their figures beside those that the server takes by
+//! the same clock.
 
 use super::{
     Control, Load, Pacer, Plan, SetupContext, StopSignals, WorkerSpec, block_on_paused_clock, ms,
     rate, run_worker, users, worker_spec,
 };
 use crate::prelude::*;
+use crate::transport::memory::MemoryListener;
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::metrics::{ErrorKind, Frame, StreamTally, Tally, Windows};
 use loadtest_model::plan::{GradingDefaults, Overrides};
 use std::cell::RefCell;
 use std::io;
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufStream};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufStream, DuplexStream};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 
@@ -83,7 +82,7 @@ fn chunk(data: &str) -> String {
 
 /// Answers a request with a stream of events; false if that ends the connection.
 async fn answer(
-    stream: &mut BufStream<TcpStream>,
+    stream: &mut BufStream<DuplexStream>,
     script: Script,
     mut note_first: impl FnMut(),
 ) -> io::Result<bool> {
@@ -129,11 +128,10 @@ async fn answer(
 
 /// Serves a connection until one of both sides ends it.
 async fn serve(
-    stream: TcpStream,
+    stream: DuplexStream,
     script: Rc<dyn Fn(u64) -> Script>,
     first_outputs: FirstOutputs,
 ) -> io::Result<()> {
-    stream.set_nodelay(true)?;
     let mut stream = BufStream::new(stream);
     loop {
         let mut head = String::new();
@@ -166,13 +164,14 @@ fn run(load: Load, script: impl Fn(u64) -> Script + 'static) -> (Tally, Vec<Dura
     let first_outputs = FirstOutputs::default();
     let windows = Rc::new(RefCell::new(Windows::default()));
     let start = block_on_paused_clock(async {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut listener = MemoryListener::bind();
+        let url = listener.url();
         let network = Network::prepare(Some(&url), "run-7").await.unwrap();
         let (network, script) = (Arc::new(network), Rc::new(script));
         let noted = Rc::clone(&first_outputs);
         spawn_local(async move {
-            while let Ok((stream, _)) = listener.accept().await {
+            loop {
+                let stream = listener.accept().await;
                 // A client may close its connection at any time.
                 let served = serve(stream, script.clone(), Rc::clone(&noted));
                 spawn_local(async { drop(served.await) });
@@ -223,20 +222,24 @@ fn first_event_and_pace_are_those_of_the_server_however_it_writes() {
             together,
             ..WHOLE
         };
-        let (tally, _) = run(open(100), move |_| script);
-        assert_eq!((tally.steps[0].ok, tally.journey.dropped), (400, 0));
+        let load = Load {
+            max_users: Some(100),
+            ..rate(20.0, Duration::ZERO, ms(10_000))
+        };
+        let (tally, _) = run(load, move |_| script);
+        assert_eq!((tally.steps[0].ok, tally.journey.dropped), (200, 0));
         let stream = stream(&tally);
         assert_within(stream.first_event.quantile(0.5), THINKING, ms(202));
         let per_unit = stream.per_unit.quantile(0.5);
         assert_within(per_unit, PACE * 98 / 100, PACE * 102 / 100);
         assert_eq!(
             (stream.per_unit.count(), stream.units),
-            (400, 400 * OUTPUTS)
+            (200, 200 * OUTPUTS)
         );
         // The count of tokens comes after the last output, and the role does not begin it.
-        assert_eq!(stream.gap.count(), 400 * OUTPUTS);
+        assert_eq!(stream.gap.count(), 200 * OUTPUTS);
         let events = OUTPUTS + 1 + u64::from(has_role);
-        assert_eq!(stream.events, 400 * events);
+        assert_eq!(stream.events, 200 * events);
         let gap = stream.gap.quantile(0.5);
         match together {
             1 => assert_within(gap, PACE * 98 / 100, PACE * 102 / 100),

@@ -133,7 +133,7 @@ fn a_step_that_runs_once_is_measured_in_warm_up_and_ramp_too() {
     };
     let mut load = users(50, ms(5_000), ms(10_000));
     load.warm_up = ms(1_000);
-    let ran = run(load, steps(), quick);
+    let ran = run(load, steps(), |_| (ms(50), Ok("")));
     ran.all();
     let windows = &ran.windows;
     assert_eq!(came_to(&windows.steady.steps[0]), (50, 0));

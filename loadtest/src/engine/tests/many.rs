@@ -49,7 +49,7 @@ fn users_begin_as_soon_as_those_before_them_are_answered() {
 
 #[test]
 fn no_user_begins_again_before_all_of_them_are_in() {
-    for load in [users(3_200, ms(0), ms(400)), Load::iterations(6_400, 3_200)] {
+    for load in [users(3_200, ms(0), ms(210)), Load::iterations(6_400, 3_200)] {
         let ran = run(load, vec![step("a")], |_| (ms(2), Ok("")));
         let mut seen = ran.seen.clone();
         seen.sort_unstable();

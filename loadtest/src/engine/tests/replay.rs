@@ -131,25 +131,25 @@ fn fixed_work_is_the_same_with_any_number_of_users() {
 #[test]
 fn arrivals_are_the_same_with_any_number_of_threads() {
     // as many users as there are arrivals, so that none is dropped
-    assert_same(&Load::rate(Rate::per_second(120.0), Duration::from_millis(500)).max_users(60));
+    assert_same(&Load::rate(Rate::per_second(600.0), Duration::from_millis(100)).max_users(60));
 }
 
 /// Every shard runs by itself, with a number of threads of its own.
 #[test]
 fn shards_send_together_what_one_process_sends() {
-    let rate = Rate::per_second(120.0);
+    let rate = Rate::per_second(600.0);
     let stage = |from, to| Stage {
         from,
         to,
-        duration: Duration::from_millis(300),
+        duration: Duration::from_millis(60),
     };
     let stages = Shape::RateStages {
-        stages: vec![stage(0.0, 200.0), stage(200.0, 50.0)].into(),
+        stages: vec![stage(0.0, 1_000.0), stage(1_000.0, 250.0)].into(),
     };
     for load in [
         Load::iterations(61, 12),
         Load::iterations_per_user(5, 13),
-        Load::rate(rate, Duration::from_millis(500)).max_users(60),
+        Load::rate(rate, Duration::from_millis(100)).max_users(60),
         Load::new(stages).max_users(80),
     ] {
         let one = sent(&load, 7, 2);

@@ -168,12 +168,13 @@ fn send_to(
 }
 
 fn rate(per_second: f64) -> Load {
-    Load::rate(Rate::per_second(per_second), Duration::from_secs(1)).max_users(60)
+    // As many users as there are arrivals, so that none is dropped.
+    Load::rate(Rate::per_second(per_second), Duration::from_millis(250)).max_users(100)
 }
 
 #[test]
 fn the_same_journeys_are_sampled_whatever_makes_the_load() {
-    let (load, tracing) = (rate(100.0), Some(tracing(0.5, Some(10.0))));
+    let (load, tracing) = (rate(400.0), Some(tracing(0.5, Some(10.0))));
     let one = send(&load, tracing.clone(), 7, 1, Shard::WHOLE).sampled();
     assert_eq!(one.len(), 10);
     assert_eq!(

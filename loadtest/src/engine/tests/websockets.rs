@@ -1,4 +1,4 @@
-//! WebSockets that last over journeys, over real sockets on a paused clock.
+//! WebSockets that last over journeys, over connections in memory on a paused clock.
 
 use super::{
     Control, Pacer, Plan, SetupContext, StopSignals, WorkerSpec, block_on_paused_clock, ms,
@@ -7,17 +7,16 @@ use super::{
 use crate::Scenario;
 use crate::engine::smoke::run_smoke_test;
 use crate::prelude::*;
+use crate::transport::memory::MemoryListener;
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::metrics::{ErrorKind, Frame, WebSocketTally, Windows};
 use loadtest_model::plan::{GradingDefaults, Overrides};
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::Ipv4Addr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -57,7 +56,7 @@ fn count(cell: &Cell<u64>) {
     cell.set(cell.get() + 1);
 }
 
-async fn upgrade(stream: &mut TcpStream) -> io::Result<()> {
+async fn upgrade(stream: &mut DuplexStream) -> io::Result<()> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         head.push(stream.read_u8().await?.into());
@@ -73,11 +72,10 @@ async fn upgrade(stream: &mut TcpStream) -> io::Result<()> {
 
 /// Answers each message after a while, until its client or `closing` ends the connection.
 async fn serve(
-    mut stream: TcpStream,
+    mut stream: DuplexStream,
     mut closing: watch::Receiver<()>,
     seen: Rc<Seen>,
 ) -> io::Result<()> {
-    stream.set_nodelay(true)?;
     upgrade(&mut stream).await?;
     count(&seen.opened);
     closing.mark_unchanged();
@@ -123,16 +121,16 @@ fn connections_that_last_are_opened_anew_and_only_who_waits_at_their_end_fails()
     let seen: Rc<Seen> = Rc::default();
     let figures: Rc<RefCell<(Windows, WebSocketTally)>> = Rc::default();
     block_on_paused_clock(async {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut listener = MemoryListener::bind();
+        let url = listener.url();
         let network = Network::prepare(Some(&url), "run-7").await.unwrap();
         let network = Arc::new(network);
         let (close, closing) = watch::channel(());
         let noted = Rc::clone(&seen);
         spawn_local(async move {
-            while let Ok((stream, _)) = listener.accept().await {
+            loop {
+                let stream = listener.accept().await;
                 let served = serve(stream, closing.clone(), Rc::clone(&noted));
-                // The first connection asks for nothing: it only sees that the target is there.
                 spawn_local(async { drop(served.await) });
             }
         });
@@ -225,10 +223,11 @@ fn try_once(scenario: &'static Scenario) -> (Result<Option<String>, String>, Dur
     let plan = Plan::new(&scenario.definition, &overrides, &defaults, 7).unwrap();
     let shared = (scenario.prepare)(&SetupContext::default()).unwrap().shared;
     block_on_paused_clock(async {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let mut listener = MemoryListener::bind();
+        let url = listener.url();
         spawn_local(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
+            loop {
+                let mut stream = listener.accept().await;
                 spawn_local(async move {
                     upgrade(&mut stream).await?;
                     loop {

@@ -28,7 +28,10 @@ impl ReadyProbe {
     /// Asks once, for at most `left`; the error says what came back instead.
     pub(super) fn probe_once(&self, address: SocketAddr, left: Duration) -> Result<(), String> {
         // Zero is no valid timeout.
-        let patience = left.clamp(Duration::from_millis(1), PROBE_TIMEOUT);
+        self.probe_within(address, left.clamp(Duration::from_millis(1), PROBE_TIMEOUT))
+    }
+
+    fn probe_within(&self, address: SocketAddr, patience: Duration) -> Result<(), String> {
         let stream = open_stream(address, patience)
             .map_err(|error| format!("no connection to {address} ({error})"))?;
         let Self::Get(path) = self else {
@@ -81,6 +84,9 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener};
     use std::thread;
 
+    /// Longer than a machine may leave a thread without a turn.
+    const PATIENCE: Duration = Duration::from_secs(120);
+
     /// Asks a server that sends `answer` to every client and then hangs up.
     fn answered(answer: &'static [u8]) -> Result<(), String> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -96,7 +102,7 @@ mod tests {
             stream.write_all(answer).unwrap();
             String::from_utf8(request).unwrap()
         });
-        let outcome = ReadyProbe::get("health".into()).probe_once(address, PROBE_TIMEOUT);
+        let outcome = ReadyProbe::get("health".into()).probe_within(address, PATIENCE);
         let request = server.join().unwrap();
         assert!(request.starts_with("GET /health HTTP/1.1\r\n"), "{request}");
         assert!(request.contains(&format!("\r\nhost: {address}\r\n")));
@@ -130,13 +136,10 @@ mod tests {
     fn a_closed_port_is_not_ready() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        assert_eq!(
-            ReadyProbe::Connect.probe_once(address, PROBE_TIMEOUT),
-            Ok(())
-        );
+        assert_eq!(ReadyProbe::Connect.probe_within(address, PATIENCE), Ok(()));
         drop(listener);
         let refused = ReadyProbe::Connect
-            .probe_once(address, PROBE_TIMEOUT)
+            .probe_within(address, PATIENCE)
             .unwrap_err();
         assert!(refused.starts_with(&format!("no connection to {address}")));
     }

@@ -20,7 +20,6 @@ use http_body::Frame;
 use loadtest_model::trace::TraceParent;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -372,19 +371,13 @@ impl UnreadAnswer {
 
 /// The failure of an answer that broke off.
 fn broken(error: &h2::Error) -> Failure {
-    if let Some(failure) = http2::body_failure(error) {
-        return failure;
-    }
-    match error.get_io().map(io::Error::kind) {
-        Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted) => Failure::new(
-            ErrorKind::ResetInBody,
-            "the connection was reset within the answer",
-        ),
-        _ => Failure::new(
+    // How the connection ended says nothing: a server that closes it resets it where something is left unread.
+    http2::body_failure(error).unwrap_or_else(|| {
+        Failure::new(
             ErrorKind::BodyTruncated,
             "the connection was closed before the status of the call",
-        ),
-    }
+        )
+    })
 }
 
 impl fmt::Debug for CallBody {

@@ -232,7 +232,7 @@ fn runtime(paused: bool) -> Runtime {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
     fn an_answer_is_read_as_by_hyper(

@@ -12,7 +12,7 @@ mod fuzz;
 mod request_head;
 mod response_head;
 
-use super::meter::{MAX_HEAD, MeteredStream};
+use super::meter::{MAX_HEAD, MeteredStream, is_peer_gone};
 use super::request::OutgoingRequest;
 use bytes::Bytes;
 use chunks::Chunks;
@@ -60,16 +60,6 @@ pub(super) enum Error {
     /// The connection broke.
     #[error("{0}")]
     Broken(io::Error),
-}
-
-/// Returns whether the peer is gone, so that reading will end too.
-fn is_peer_gone(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::BrokenPipe
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-    )
 }
 
 /// A connection.
@@ -290,8 +280,15 @@ impl Http1 {
         if unsent.error.is_none() {
             match unsent.poll_write(&mut self.io, cx) {
                 Poll::Ready(Ok(())) => is_sent = true,
-                // An answer without a request.
+                // What comes would be an answer without a request, unless it is an alert: with TLS 1.3 a client is refused
+                // after the handshake.
                 Poll::Ready(Err(error)) if unsent.sent == 0 => {
+                    let error = match self.poll_fill(cx) {
+                        Poll::Ready(Err(alert)) if alert.kind() == io::ErrorKind::InvalidData => {
+                            alert
+                        }
+                        _ => error,
+                    };
                     return Poll::Ready(Err(Error::Broken(error)));
                 }
                 // The server may have answered before it closed.
@@ -309,6 +306,10 @@ impl Http1 {
                 Poll::Ready(Ok(1..)) => true,
                 Poll::Ready(read) => {
                     return Poll::Ready(Err(match (unsent.error.take(), read) {
+                        // An alert of TLS says why nothing can be written.
+                        (_, Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                            Error::Broken(error)
+                        }
                         (Some(error), _) | (None, Err(error)) => Error::Broken(error),
                         (None, Ok(_)) => Error::Ended,
                     }));

@@ -220,7 +220,7 @@ pub(super) fn unclear_head_failure(error: &h2::Error) -> Option<Failure> {
 }
 
 /// There is a connection, but no head of an answer came over it; `None` where the connection says more.
-pub(super) fn head_failure(error: &h2::Error, meter: &Meter) -> Option<Failure> {
+pub(super) fn head_failure(error: &h2::Error, meter: &Meter, reused: bool) -> Option<Failure> {
     let reason = error.reason()?;
     let failure = if error.is_remote() {
         let hint = if reason == Reason::HTTP_1_1_REQUIRED {
@@ -232,7 +232,12 @@ pub(super) fn head_failure(error: &h2::Error, meter: &Meter) -> Option<Failure> 
             let message = format!(
                 "the server closed the connection before the head of the answer ({reason:?}){hint}"
             );
-            Failure::new(ErrorKind::ClosedFresh, message)
+            let kind = if reused {
+                ErrorKind::ClosedReused
+            } else {
+                ErrorKind::ClosedFresh
+            };
+            Failure::new(kind, message)
         } else {
             let message = format!(
                 "the server reset the request before the head of the answer ({reason:?}){hint}"

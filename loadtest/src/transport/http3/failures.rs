@@ -130,15 +130,17 @@ pub(in crate::transport) fn head_failure(error: &Error, reused: bool) -> Failure
         Error::Connection(reason) => {
             return lost_connection(reason, "before the head of the answer", reused);
         }
-        Error::Gone => (
-            ErrorKind::ResetBeforeHead,
-            format!("the connection was reset before the head of the answer: {error}"),
-        ),
+        // Its last packet may come after the word that nothing listens there any more.
+        Error::Gone => {
+            let when = "before the head of the answer";
+            return closed_connection(&error.to_string(), when, reused);
+        }
         Error::Reset(code) => (
             ErrorKind::ResetBeforeHead,
             format!("the server reset the request before the head of the answer ({code})"),
         ),
-        Error::GoingAway => (ErrorKind::ClosedReused, error.to_string()),
+        Error::GoingAway if reused => (ErrorKind::ClosedReused, error.to_string()),
+        Error::GoingAway => (ErrorKind::ClosedFresh, error.to_string()),
         Error::RequestTooLarge => (ErrorKind::StepError, error.to_string()),
         Error::HeadTooLarge | Error::TooManyInterim => (ErrorKind::HeadTooLarge, error.to_string()),
         Error::Length { .. } | Error::Malformed(_) => (
@@ -152,13 +154,9 @@ pub(in crate::transport) fn head_failure(error: &Error, reused: bool) -> Failure
 /// The head is there, but the body broke off.
 pub(in crate::transport) fn body_failure(error: &Error) -> Failure {
     let (kind, words) = match error {
-        Error::Connection(ConnectionError::ApplicationClosed(_) | ConnectionError::TimedOut) => (
+        Error::Connection(_) | Error::Gone => (
             ErrorKind::BodyTruncated,
             format!("the body ended early: {error}"),
-        ),
-        Error::Connection(_) | Error::Gone => (
-            ErrorKind::ResetInBody,
-            format!("the connection was reset within the body: {error}"),
         ),
         Error::Reset(code) => (
             ErrorKind::ResetInBody,
@@ -184,13 +182,14 @@ fn lost_connection(reason: &ConnectionError, when: &str, reused: bool) -> Failur
         let error = io::Error::other(rustls::Error::AlertReceived(alert));
         return error_mapping::quic_handshake_failure(&error, None);
     }
-    let (kind, whose) = match reason {
-        ConnectionError::Reset | ConnectionError::ConnectionClosed(_) => {
-            let words = format!("the connection was reset {when}: {reason}");
-            return Failure::new(ErrorKind::ResetBeforeHead, words);
-        }
-        _ if reused => (ErrorKind::ClosedReused, "kept"),
-        _ => (ErrorKind::ClosedFresh, "new"),
+    closed_connection(&reason.to_string(), when, reused)
+}
+
+fn closed_connection(reason: &str, when: &str, reused: bool) -> Failure {
+    let (kind, whose) = if reused {
+        (ErrorKind::ClosedReused, "kept")
+    } else {
+        (ErrorKind::ClosedFresh, "new")
     };
     Failure::new(
         kind,

@@ -1,6 +1,6 @@
 //! Connections: kept, lost, opened anew, and what is sent again.
 
-use super::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, user};
+use super::user::{BODY, NOTHING, PATIENCE, failed, get, ok, request, run, send, until, user};
 use crate::transport::{Call, HttpTransport, Network, Transport, UnfinishedExchange};
 use http::Method;
 use loadtest_model::definition::Expect;
@@ -119,13 +119,11 @@ fn a_post_goes_over_a_new_connection_when_the_kept_one_is_seen_to_close() {
             let exchange = send(&mut user, &request(Method::POST, "/"), BODY).await;
             assert_eq!(exchange.traffic.requests, 1);
             ok(exchange);
-            // Nothing else runs here until the close has arrived.
-            let begin = tokio::time::Instant::now();
-            while server.closed() < i {
-                assert!(begin.elapsed() < PATIENCE);
-                std::thread::yield_now();
-            }
-            // The runtime learns of it, and may wake us before the task of the connection.
+            // The client has no turn until the close has arrived.
+            until(|| server.closed() == i).await;
+            #[cfg(target_os = "linux")]
+            super::framing::wait_for_end(server.address().port());
+            // The runtime learns of it.
             tokio::task::yield_now().await;
         }
     });
@@ -210,7 +208,7 @@ fn an_unsolicited_answer_is_never_taken_for_the_next_one() {
 #[test]
 fn a_call_that_is_given_up_leaves_no_answer_behind() {
     let server = Server::start(|request| match request.path.as_str() {
-        "/slow" => Reply::text("slow").delay(Duration::from_millis(30)),
+        "/slow" => Reply::hang(),
         _ => Reply::text("fast"),
     });
     run(async {
@@ -227,15 +225,6 @@ fn a_call_that_is_given_up_leaves_no_answer_behind() {
         assert_eq!(ok(exchange).body, "fast");
     });
     assert_eq!(server.connections(), 2);
-}
-
-/// Looks again and again, for as long as a test has patience.
-async fn until(holds: impl Fn() -> bool) {
-    let begin = tokio::time::Instant::now();
-    while !holds() {
-        assert!(begin.elapsed() < PATIENCE, "it never came about");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
 }
 
 #[test]

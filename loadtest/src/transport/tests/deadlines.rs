@@ -1,18 +1,24 @@
 //! Deadlines: the kind says how far the request came.
 
-use super::user::{BODY, NOTHING, failed, get, ok, request, run, send, user};
+use super::user::{
+    BODY, NOTHING, failed, get, ok, request, run, run_on_stopped_clock, run_paused, send, until,
+    user,
+};
 use crate::chain::RequestBuf;
+use crate::transport::memory::{
+    CAPACITY, MemoryListener, MemoryServer, endless, silence, text_after,
+};
 use crate::transport::{Call, Exchange, HttpTransport, Transport};
 use http::Method;
 use loadtest_model::definition::{Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
-use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
+use std::io::Read as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Shorter than a server that hangs.
 const SHORT: Duration = Duration::from_millis(60);
-/// Long enough for the head of an answer to arrive on a busy machine.
 const LONGER: Duration = Duration::from_millis(500);
 
 async fn send_within(
@@ -38,18 +44,14 @@ async fn send_within(
 
 #[test]
 fn no_head_before_the_deadline() {
-    let server = Server::start(|request| match request.path.as_str() {
-        "/hang" => Reply::hang(),
-        _ => Reply::text("fine"),
-    });
-    run(async {
-        let mut user = user(&server.url()).await;
+    run_paused(async {
+        let server = MemoryServer::start(|path| match path {
+            "/hang" => silence(),
+            _ => text_after(Duration::ZERO, "fine"),
+        });
+        let mut user = user(&server.url).await;
         let exchange = send_within(&mut user, &get("/hang"), BODY, SHORT).await;
-        assert!(
-            exchange.service_time >= SHORT,
-            "{:?}",
-            exchange.service_time
-        );
+        assert_eq!(exchange.service_time, SHORT);
         assert_eq!(
             (exchange.traffic.requests, exchange.traffic.received_bytes),
             (1, 0)
@@ -60,20 +62,24 @@ fn no_head_before_the_deadline() {
         assert_eq!(failure.message, "no head of an answer within 60ms");
         // The next request is not answered late: it has a connection of its own.
         assert_eq!(ok(send(&mut user, &get("/"), BODY).await).body, "fine");
+        assert_eq!(server.connections(), 2);
     });
-    assert_eq!(server.connections(), 2);
 }
 
 #[test]
 fn no_complete_answer_before_the_deadline() {
-    let server = Server::start(|request| match request.path.as_str() {
-        "/endless" => Reply::endless(),
-        "/drip" => Reply::text("d".repeat(1_000)).drip(1, Duration::from_millis(5)),
-        "/error" => Reply::status(503).body("half").hang_in_body(9),
-        _ => Reply::text("half").hang_in_body(9),
-    });
-    run(async {
-        let mut user = user(&server.url()).await;
+    const STEP: Duration = Duration::from_millis(1);
+    let start = |status: u16, length: usize| {
+        format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n")
+    };
+    run_paused(async move {
+        let server = MemoryServer::start(move |path| match path {
+            "/endless" => endless(&start(200, usize::MAX / 2), STEP, vec![b'e'; 64 * 1024]),
+            "/drip" => endless(&start(200, 1_000), STEP, b"d".into()),
+            "/error" => endless(&(start(503, 9) + "half"), Duration::MAX, Vec::new()),
+            _ => endless(&(start(200, 9) + "half"), Duration::MAX, Vec::new()),
+        });
+        let mut user = user(&server.url).await;
         for (path, reads, status) in [
             ("/endless", NOTHING, 200),
             ("/drip", BODY, 200),
@@ -81,9 +87,9 @@ fn no_complete_answer_before_the_deadline() {
             ("/half", BODY, 200),
         ] {
             let exchange = send_within(&mut user, &get(path), reads, LONGER).await;
-            assert!(exchange.service_time >= LONGER, "{path}");
+            assert_eq!(exchange.service_time, LONGER, "{path}");
             assert!(exchange.traffic.received_bytes > 0, "{path}");
-            assert!(exchange.phases.first_byte.is_some(), "{path}");
+            assert_eq!(exchange.phases.first_byte, Some(Duration::ZERO), "{path}");
             let failure = failed(exchange, ErrorKind::TimeoutTotal);
             assert_eq!(failure.status.map(|s| s.as_u16()), Some(status), "{path}");
         }
@@ -92,9 +98,9 @@ fn no_complete_answer_before_the_deadline() {
 
 #[test]
 fn the_request_says_its_own_timeout() {
-    let server = Server::start(|_| Reply::hang());
-    run(async {
-        let mut user = user(&server.url()).await;
+    run_paused(async {
+        let server = MemoryServer::start(|_| silence());
+        let mut user = user(&server.url).await;
         let mut hurried = get("/");
         hurried.timeout = Some(SHORT);
         let failure = failed(
@@ -107,15 +113,16 @@ fn the_request_says_its_own_timeout() {
 
 #[test]
 fn a_short_deadline_holds_after_a_long_one() {
-    let server = Server::start(|request| match request.path.as_str() {
-        "/hang" => Reply::hang(),
-        // Long enough for the timer to be armed.
-        _ => Reply::text("late").delay(SHORT / 2),
-    });
-    run(async {
-        let mut user = user(&server.url()).await;
+    run_paused(async {
+        let server = MemoryServer::start(|path| match path {
+            "/hang" => silence(),
+            // Long enough for the timer to be armed.
+            _ => text_after(SHORT / 2, "late"),
+        });
+        let mut user = user(&server.url).await;
         ok(send(&mut user, &get("/"), BODY).await);
         let short = send_within(&mut user, &get("/hang"), BODY, SHORT).await;
+        assert_eq!(short.service_time, SHORT);
         let failure = failed(short, ErrorKind::TimeoutHead);
         assert_eq!(failure.message, "no head of an answer within 60ms");
         ok(send(&mut user, &get("/"), BODY).await);
@@ -124,16 +131,20 @@ fn a_short_deadline_holds_after_a_long_one() {
 
 #[test]
 fn a_target_that_reads_no_more_of_the_request() {
-    // What it does not read soon fills what the system keeps for it.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    run(async {
-        let mut user = user(&url).await;
+    run_paused(async {
+        let mut listener = MemoryListener::bind();
+        let mut user = user(&listener.url()).await;
+        tokio::task::spawn_local(async move {
+            let mut unread = Vec::new();
+            loop {
+                unread.push(listener.accept().await);
+            }
+        });
         let mut upload = request(Method::POST, "/");
-        upload.body = vec![0; 64 << 20].into();
+        upload.body = vec![0; 4 * CAPACITY].into();
         let exchange = send_within(&mut user, &upload, BODY, LONGER).await;
         assert_eq!(exchange.traffic.requests, 1);
-        assert!(exchange.traffic.sent_bytes < 64 << 20);
+        assert_eq!(exchange.traffic.sent_bytes, CAPACITY as u64);
         let failure = failed(exchange, ErrorKind::TimeoutIdle);
         let words = "the target stopped reading the request, and took no more of it within 500ms";
         assert_eq!(failure.message, words);
@@ -147,9 +158,24 @@ fn a_target_that_reads_no_more_of_the_request() {
 fn a_handshake_that_never_ends() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
-    run(async {
+    let has_begun = Arc::new(AtomicBool::new(false));
+    let begun = Arc::clone(&has_begun);
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        begun.store(true, Ordering::SeqCst);
+        // Until the client gives up.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    run_on_stopped_clock(async {
         let mut user = user(&url).await;
-        let exchange = send_within(&mut user, &get("/"), BODY, SHORT).await;
+        let hello = get("/");
+        let exchange = send_within(&mut user, &hello, BODY, SHORT);
+        let deadline = async {
+            until(|| has_begun.load(Ordering::SeqCst)).await;
+            tokio::time::advance(SHORT).await;
+        };
+        let (exchange, ()) = tokio::join!(exchange, deadline);
         assert_eq!(
             (exchange.traffic.requests, exchange.traffic.sent_bytes),
             (0, 0)
@@ -157,6 +183,7 @@ fn a_handshake_that_never_ends() {
         let failure = failed(exchange, ErrorKind::TimeoutConnect);
         assert!(failure.message.contains("TLS"), "{}", failure.message);
     });
+    server.join().unwrap();
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! What RFC 9112 asks of a client: where an answer ends, what is none, what becomes of the connection.
 
 use super::user::{
-    BODY, EVERYTHING, NOTHING, PATIENCE, failed, get, ok, request, run, send, user, user_of,
+    BODY, EVERYTHING, NOTHING, PATIENCE, failed, get, ok, request, run, run_paused, send, user,
+    user_of,
 };
+use crate::transport::memory::{MemoryServer, endless};
 use crate::transport::{Call, Transport};
 use http::Method;
 use loadtest_model::definition::{Client, Expect};
@@ -177,26 +179,21 @@ fn what_is_no_chunk_is_refused() {
 
 #[test]
 fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
+    const DEADLINE: Duration = Duration::from_millis(200);
     for start in ["1;", "1 ", "0", "0\r\nx: "] {
-        let (listener, url) = listener();
-        let server = std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            read_head(&mut stream);
-            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-            stream
-                .write_all(format!("{head}{start}").as_bytes())
-                .unwrap();
-            let last = start.as_bytes()[start.len() - 1];
-            let more = vec![last; 64 * 1024];
-            while stream.write_all(&more).is_ok() {}
-        });
-        run(async {
-            let user = user(&url).await;
+        run_paused(async {
+            let server = MemoryServer::start(move |_| {
+                let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                let last = start.as_bytes()[start.len() - 1];
+                let more = vec![last; 64 * 1024];
+                endless(&format!("{head}{start}"), DEADLINE / 20, more)
+            });
+            let user = user(&server.url).await;
             let call = Call {
                 request: &get("/"),
                 expect: &Expect::SUCCESS,
                 reads: BODY,
-                timeout: Duration::from_millis(200),
+                timeout: DEADLINE,
                 redirects: 0,
                 unfinished: &Cell::default(),
                 trace: None,
@@ -208,7 +205,6 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
             assert!(exchange.traffic.received_bytes > 64 * 1024, "{start:?}");
             failed(exchange, ErrorKind::TimeoutTotal);
         });
-        server.join().unwrap();
     }
 }
 
@@ -216,7 +212,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
 fn a_head_may_come_byte_by_byte() {
     let head = format!(
         "\r\n\nHTTP/1.1 200 OK\r\nx: {}\r\ncontent-length: 2\r\n\r\nhi",
-        "y".repeat(30_000)
+        "y".repeat(8_000)
     );
     run(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -232,7 +228,7 @@ fn a_head_may_come_byte_by_byte() {
         });
         let mut user = user(&url).await;
         let received = ok(send(&mut user, &get("/"), EVERYTHING).await);
-        assert_eq!(received.headers["x"].len(), 30_000);
+        assert_eq!(received.headers["x"].len(), 8_000);
         assert_eq!(received.body, "hi");
     });
 }
@@ -301,9 +297,9 @@ fn an_answer_that_comes_before_a_close_is_read_though_the_request_was_not() {
     server.join().unwrap();
 }
 
-/// Waits until this process has no connection to `port`: the reset of the only one has arrived.
+/// Waits until this process has no open connection to `port`: the reset, or the end, of the only one has arrived.
 #[cfg(target_os = "linux")]
-fn wait_for_reset(port: u16) {
+pub(super) fn wait_for_end(port: u16) {
     let end = format!(":{port:04X}");
     let is_open = |line: &str| {
         let mut cells = line.split_whitespace().skip(2);
@@ -347,7 +343,7 @@ fn a_resting_connection_that_was_reset_costs_no_failure() {
             ok(exchange);
             tell.send(()).unwrap();
             is_closed.recv().unwrap();
-            wait_for_reset(port);
+            wait_for_end(port);
             // The runtime hears of it.
             tokio::task::yield_now().await;
         }

@@ -554,10 +554,10 @@ fn a_target_that_has_died_is_noticed_with_the_next_request() {
         drop(dies);
         target.join().unwrap();
         let lost = send(&mut user, &request(Method::POST, "/"), BODY).await;
-        let failure = failed(lost, ErrorKind::ResetBeforeHead);
+        let failure = failed(lost, ErrorKind::ClosedReused);
         assert_eq!(
             failure.message,
-            "the connection was reset before the head of the answer: nothing listens at the address any more"
+            "the server closed the kept connection before the head of the answer: nothing listens at the address any more"
         );
         failed(
             send(&mut user, &get("/"), BODY).await,

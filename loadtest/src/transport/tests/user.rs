@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::task::LocalSet;
 
 /// Long enough for any answer that comes at all.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) const NOTHING: Reads = Reads {
     body: false,
@@ -38,6 +38,39 @@ pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
         .build()
         .unwrap();
     LocalSet::new().block_on(&runtime, test)
+}
+
+/// The same on a clock that goes on when all tasks wait. What answers is to be of the same thread, and in memory.
+pub(crate) fn run_paused<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, test)
+}
+
+/// The same on a clock that stands still but where `test` moves it, whatever waits for a socket meanwhile.
+pub(crate) fn run_on_stopped_clock<T>(test: impl Future<Output = T>) -> T {
+    run_paused(async {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        // A paused clock does not go on by itself while something blocks a thread of the runtime.
+        let blocking = tokio::task::spawn_blocking(move || ended.recv());
+        let result = test.await;
+        drop(end);
+        let _ended = blocking.await;
+        result
+    })
+}
+
+/// Gives the other tasks their turns until `holds`, without a look at the clock of the runtime.
+pub(crate) async fn until(holds: impl Fn() -> bool) {
+    let begin = std::time::Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < PATIENCE, "it never came about");
+        std::thread::yield_now();
+        tokio::task::yield_now().await;
+    }
 }
 
 /// A virtual user with number 0.

@@ -252,19 +252,15 @@ mod tests {
     use crate::transport::{ErrorKind, Failure};
     use bytes::Bytes;
     use loadtest_model::protocol::SocketFrame;
-    use std::net::Ipv4Addr;
     use std::rc::Rc;
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
     use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
     /// A connection, the target's end of it, and the task that drives it.
-    async fn open(compresses: bool) -> (Arc<SocketConnection>, TcpStream, JoinHandle<()>) {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (ours, theirs) = tokio::join!(TcpStream::connect(address), listener.accept());
+    fn open(compresses: bool) -> (Arc<SocketConnection>, DuplexStream, JoinHandle<()>) {
+        let (ours, theirs) = duplex(READ_SIZE);
         let meter = Rc::new(Meter::new(MAX_HEAD));
-        let io = MeteredStream::new(TransportStream::Plain(ours.unwrap()), meter);
+        let io = MeteredStream::new(TransportStream::Memory(ours), meter);
         let agreement = Agreement {
             protocol: None,
             compresses,
@@ -272,11 +268,11 @@ mod tests {
         let connection = Arc::new(SocketConnection::new(agreement, None));
         let shared = Arc::clone(&connection);
         let task = SocketTask::new(io, b"", shared, Arc::default());
-        (connection, theirs.unwrap().0, spawn_local(task))
+        (connection, theirs, spawn_local(task))
     }
 
     /// Reads a frame of the client, unmasked: its first byte and its payload.
-    async fn read_frame(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+    async fn read_frame(stream: &mut DuplexStream) -> (u8, Vec<u8>) {
         let first = stream.read_u8().await.unwrap();
         let length = stream.read_u8().await.unwrap();
         assert!(length & 0x80 > 0, "a client masks");
@@ -299,20 +295,20 @@ mod tests {
         LocalSet::new().run_until(test).await
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn pings_are_answered_while_nobody_waits() {
         local(async {
-            let (_connection, mut target, _task) = open(false).await;
+            let (_connection, mut target, _task) = open(false);
             target.write_all(b"\x89\x02hi").await.unwrap();
             assert_eq!(read_frame(&mut target).await, (0x8a, b"hi".to_vec()));
         })
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_pong_is_that_of_its_ping_or_of_a_later_one() {
         local(async {
-            let (connection, mut target, _task) = open(false).await;
+            let (connection, mut target, _task) = open(false);
             let pongs = async {
                 let (first, payload) = read_frame(&mut target).await;
                 assert_eq!((first, payload), (0x89, 1_u64.to_be_bytes().to_vec()));
@@ -333,10 +329,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn no_more_is_read_than_is_kept_until_somebody_takes_some() {
         local(async {
-            let (connection, mut target, _task) = open(false).await;
+            let (connection, mut target, _task) = open(false);
             // One more than are kept, and then a message that is asked for.
             let mut frames = b"\x81\x01a".repeat(MAX_KEPT_MESSAGES);
             frames.extend_from_slice(b"\x81\x01b");
@@ -372,10 +368,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn messages_are_compressed_both_ways_where_that_was_agreed_on() {
         local(async {
-            let (connection, mut target, _task) = open(true).await;
+            let (connection, mut target, _task) = open(true);
             assert_eq!(connection.send(true, b"Hello").unwrap(), 0);
             let (first, payload) = read_frame(&mut target).await;
             assert_eq!(
@@ -393,10 +389,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_close_frame_is_answered_with_its_code_and_ends_the_connection() {
         local(async {
-            let (connection, mut target, task) = open(false).await;
+            let (connection, mut target, task) = open(false);
             target
                 .write_all(b"\x81\x01a\x88\x02\x03\xf0\x81\x01b")
                 .await
@@ -421,10 +417,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_is_shown_has_pings_pongs_and_close_frames_too() {
         local(async {
-            let (connection, mut target, task) = open(false).await;
+            let (connection, mut target, task) = open(false);
             connection.begin_transcript();
             target
                 .write_all(b"\x89\x02hi\x81\x01a\x8a\x01x\x88\x05\x03\xf0bye")
@@ -451,10 +447,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_mistake_of_the_target_is_told_to_it() {
         local(async {
-            let (connection, mut target, task) = open(false).await;
+            let (connection, mut target, task) = open(false);
             target.write_all(b"\x81\x01\xff").await.unwrap();
             let (first, payload) = read_frame(&mut target).await;
             assert_eq!((first, payload), (0x88, 1007_u16.to_be_bytes().to_vec()));
@@ -465,10 +461,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn the_close_frame_of_the_target_is_waited_for_a_second() {
         local(async {
-            let (connection, mut target, _task) = open(false).await;
+            let (connection, mut target, _task) = open(false);
             let (closed, read) = tokio::join!(connection.close(3001), read_frame(&mut target));
             assert_eq!(read, (0x88, 3001_u16.to_be_bytes().to_vec()));
             let failure = closed.unwrap_err();
@@ -479,10 +475,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_connection_whose_user_ends_is_closed_with_1000() {
         local(async {
-            let (connection, mut target, task) = open(false).await;
+            let (connection, mut target, task) = open(false);
             connection.send(false, b"last").unwrap();
             task.abort();
             task.await.unwrap_err();
@@ -493,10 +489,10 @@ mod tests {
         .await;
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_is_larger_than_a_buffer_is_written_as_the_target_takes_it() {
         local(async {
-            let (connection, mut target, _task) = open(false).await;
+            let (connection, mut target, _task) = open(false);
             let message = vec![7; 8 << 20];
             connection.send(false, &message).unwrap();
             let mut all = vec![0; message.len() + 14];
