@@ -1,11 +1,12 @@
 //! `--ci`: what a build server is told, read as its runner reads it.
 
-use crate::call::{Call, Output};
+use crate::call::{Call, Output, wait_for};
 use crate::project::{Files, kept};
 use crate::site::Sandbox;
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
+use rustix::process::Signal;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -381,7 +382,7 @@ fn a_search_is_told_by_its_own_verdict() {
     );
     let call = call
         .args(["--slo", "p95 < 100ms", "--base-url", &server.url()])
-        .line("--window 2s --confirm 2s --ramp-up 0s --rest 0s");
+        .line("--window 1s --confirm 1s --ramp-up 0s --rest 0s");
     let output = step.call(call).run().exits(99);
     let notes = commands(&output);
     assert_eq!(notes.len(), 1, "{notes:?}");
@@ -400,7 +401,11 @@ fn hardly_any_load_is_a_warning() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(50)));
     let (sandbox, step) = (Sandbox::new(), Step::new());
     let call = step.call(sandbox.run("--exact site::load::single --ci", &server));
-    let output = call.run().exits(0);
+    let running = call.start();
+    wait_for("the load", || (server.requests() > 0).then_some(()));
+    // Of ten seconds this is enough to be told.
+    running.signal(Signal::INT);
+    let output = running.output().exits(105);
     let notes = commands(&output);
     let note = notes
         .iter()

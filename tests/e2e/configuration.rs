@@ -123,7 +123,7 @@ fn a_bad_variable_is_an_error_and_a_misspelt_one_a_warning() {
         .says_no("TOKEN");
 }
 
-const LOADS: &str = "[load.brisk]\nrate = \"50/s\"\nduration = \"2s\"\n[load.soak]\nusers = 9\n";
+const LOADS: &str = "[load.brisk]\nrate = \"50/s\"\nduration = \"200ms\"\n[load.soak]\nusers = 9\n";
 
 fn a_load_under_a_name_is_run_and_flags_change_it_further() {
     let server = Server::start(|_| Reply::text("ok"));
@@ -132,15 +132,15 @@ fn a_load_under_a_name_is_run_and_flags_change_it_further() {
     assert!((rate(&sandbox) - 50.0).abs() < 1e-9);
     let sandbox = Sandbox::with(LOADS);
     sandbox
-        .run("single --load brisk --duration 1s", &server)
+        .run("single --load brisk --duration 100ms", &server)
         .run();
     let load = sandbox.record().start.plan.load;
     assert!((rate(&sandbox) - 50.0).abs() < 1e-9);
-    assert_eq!(load.duration(), Some(Duration::from_secs(1)));
+    assert_eq!(load.duration(), Some(Duration::from_millis(100)));
     let sandbox = Sandbox::with(LOADS);
     for (line, words) in [
-        ("--load brisk", "50/s for 2 s"),
-        ("--load brisk --users 4", "4 users for 2 s"),
+        ("--load brisk", "50/s for 200 ms"),
+        ("--load brisk --users 4", "4 users for 200 ms"),
         ("--load soak", "9 users"),
     ] {
         let plan = sandbox.tool("plan", &format!("single {line}"));
@@ -150,7 +150,7 @@ fn a_load_under_a_name_is_run_and_flags_change_it_further() {
     let url = server.url();
     for command in ["plan", "debug"] {
         let call = sandbox.tool(command, "single").args(["--base-url", &url]);
-        call.run().exits(0).prints(&["50/s for 2 s"]);
+        call.run().exits(0).prints(&["50/s for 200 ms"]);
     }
     let call = sandbox
         .tool("plan", "single")
@@ -196,7 +196,7 @@ fn what_is_in_force_is_shown_with_where_it_is_from() {
         ("apdex", "300ms", "loadtest.toml:4"),
         ("budget", "3%", "LOADTEST_GRADING_BUDGET"),
         ("max_age", "of any age", "built-in"),
-        ("brisk", "50/s, for 2s", "loadtest.toml:7"),
+        ("brisk", "50/s, for 200ms", "loadtest.toml:7"),
     ] {
         let lines = output.stdout.lines();
         let mut of_key = lines.filter(|line| line.trim_start().starts_with(key));

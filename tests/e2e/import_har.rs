@@ -3,7 +3,7 @@
 
 use crate::archive::{Bodies, archive};
 use crate::browser::Browser;
-use crate::call::{Call, Output};
+use crate::call::{Call, LIMIT, Output};
 use crate::project::{Files, LOAD_TEST, STANDS_ALONE, dependency, header};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -603,7 +603,7 @@ fn streams_of_events_and_websockets_are_read_again_whatever_the_input() {
     let project = Files::single("import_streams", &source).create();
     let test = project.cargo("test --test load").run().exits(0);
     test.prints(&["3 passed"]);
-    let got: Vec<_> = got.recv().expect("the user is done");
+    let got: Vec<_> = got.recv_timeout(LIMIT).expect("the user is done");
     assert_eq!(got, [r#"{"join": 7}"#, "bye \"all\""]);
     let mut paths: Vec<_> = server.recorded().iter().map(line).collect();
     paths.sort();

@@ -161,13 +161,13 @@ fn a_rate_is_in_the_access_log_of_nginx() {
     let nginx = Nginx::start();
     let sandbox = Sandbox::new();
     sandbox
-        .tool("run", "single --rate 200/s --duration 2s")
+        .tool("run", "single --rate 200/s --duration 1s")
         .args(["--base-url", &nginx.url()])
         .run()
         .exits(0);
     let record = sandbox.record();
     assert_balanced(&record);
-    assert_eq!(record.end.planned, 400);
+    assert_eq!(record.end.planned, 200);
     let total = total(&record);
     let log = nginx.stop();
     assert_eq!(
@@ -175,7 +175,8 @@ fn a_rate_is_in_the_access_log_of_nginx() {
         Some(&total.steps[0].requests),
         "{log:?}"
     );
-    assert_eq!(total.journey.ok + total.journey.dropped, 400);
+    // There may be as many users, so that none is dropped.
+    assert_eq!((total.journey.ok, total.journey.dropped), (200, 0));
 }
 
 fn nginx_speaks_http2_with_us() {

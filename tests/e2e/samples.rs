@@ -91,7 +91,7 @@ fn lines_add_up_to_the_accounts_of_the_run() {
         _ => shop(request),
     });
     let sandbox = Sandbox::new();
-    let line = "journey --rate 40/s --ramp-up 1s --duration 3s --samples runs/{run}/all.jsonl";
+    let line = "journey --rate 40/s --ramp-up 500ms --duration 1s --samples runs/{run}/all.jsonl";
     let output = sandbox.run(line, &server).run().exits(99);
     let run = sandbox.only_run();
     let lines = parse(&run.text("all.jsonl"));

@@ -337,9 +337,20 @@ fn shop(name: &'static str) -> Project {
         if path.ends_with("Cargo.toml") {
             text = text.replace("\ncargo-loadtest.workspace = true", "");
         }
+        if path.ends_with("tests/load.rs") {
+            // How fast the shop answers here, the machine decides; what is tried is the gate.
+            assert!(
+                text.contains("p95 < 300ms") && text.contains("p95 < 100ms"),
+                "{text}"
+            );
+            text = text
+                .replace("p95 < 300ms", "p95 < 10m")
+                .replace("p95 < 100ms", "p95 < 10m");
+        }
         files = files.file(&path.display().to_string(), text);
     }
-    files.create()
+    let grading = "[grading]\napdex = \"1h\"\n";
+    files.file("loadtest.toml", grading).create()
 }
 
 /// A script in a shell as a build server starts it, with this tool, a short load, and a package registry that is
@@ -367,7 +378,8 @@ curl() {
   else printf 404; fi
 }
 "#;
-    let text = text.replace("--duration 5m", "--duration 4s --rate 10/s");
+    // There may be as many users as arrivals, so that none is dropped.
+    let text = text.replace("--duration 5m", "--duration 3s --rate 10/s");
     step.call(Call::program("bash", project.root()))
         .args(["-c", &format!("{SHELL}{text}")])
         .env("TOOL", tool())
