@@ -9,8 +9,8 @@ use loadtest_model::record::{EndReason, RunRecord};
 use loadtest_tests::{Gate, Reply, Server};
 use rustix::process::Signal;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -224,18 +224,14 @@ fn a_target_of_its_own_lives_through_the_search() {
 
 fn a_target_that_does_not_come_back_ends_the_search() {
     let sandbox = Sandbox::new();
-    let server = Mutex::new(Some(Server::start(|_| Reply::text("ok").delay(DELAY))));
-    let url = server
-        .lock()
-        .expect("no panic")
-        .as_ref()
-        .expect("it runs")
-        .url();
-    let line = format!("single --from 10/s {QUICK}");
+    let server = Server::start(|_| Reply::text("ok"));
+    // Whether the first trial is met or not, there is another rate to try: twice this, or half of it.
+    let line = format!("single --from 40/s {MANY_USERS} {QUICK}");
     let call = sandbox.tool("capacity", &line);
-    let mut running = call.args(["--slo", "p95 < 9s", "--base-url", &url]).start();
-    running.wait_until_it_says("10/s");
-    drop(server.lock().expect("no panic").take());
+    let call = call.args(["--slo", "p95 < 60s", "--base-url", &server.url()]);
+    let mut running = call.start();
+    running.wait_until_it_says("40/s");
+    drop(server);
     running
         .output()
         .exits(99)

@@ -58,13 +58,13 @@ impl Watch {
     /// Ends the loops, and compares how late they were with what the test needs.
     pub(crate) fn compare(self, needs: Needs) -> Result<(), TooLate> {
         self.is_over.store(true, Ordering::Relaxed);
-        let latest = self.loops.into_iter().map(|one| one.join());
+        let latest = self.loops.into_iter().map(JoinHandle::join);
         let latest = latest.map(|late| late.expect("a loop does not panic"));
         let latest = latest.max().unwrap_or(Duration::MAX);
-        match latest <= needs.latest {
-            true => Ok(()),
-            false => Err(TooLate { latest, needs }),
+        if latest > needs.latest {
+            return Err(TooLate { latest, needs });
         }
+        Ok(())
     }
 }
 

@@ -47,8 +47,13 @@ macro_rules! trials {
 pub(crate) use trials;
 
 /// Prints how many trials were judged, and which were not, with the figure.
+#[expect(clippy::print_stdout, reason = "it belongs to the output of the tests")]
 pub(crate) fn print_summary() {
     let outcomes = OUTCOMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if outcomes.is_empty() {
+        // They were listed, or none was asked for.
+        return;
+    }
     let not_judged = outcomes.iter().filter(|outcome| outcome.reason.is_some());
     let count = not_judged.clone().count();
     println!(
