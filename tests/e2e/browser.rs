@@ -14,6 +14,8 @@ use tokio::time::Instant;
 
 /// No answer takes so long, however busy the machine; a page may wait for what is compiled first.
 pub(crate) const LIMIT: Duration = call::LIMIT;
+/// The pause between two looks at the browser itself, where it says nothing.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Takes what was awaited away once it was clicked on.
 const NOTE_CLICKS: &str = "addEventListener('click', ({ target }) => {
@@ -165,9 +167,14 @@ impl Browser {
 
     #[track_caller]
     fn next(&mut self, waiting_for: &str) -> Value {
-        let message = self.messages.recv_timeout(LIMIT);
-        let message = message.unwrap_or_else(|error| panic!("{waiting_for}: {error}"));
-        assert!(!message.is_null(), "{waiting_for}: the browser is gone");
+        let message = wait_at_most(LIMIT, waiting_for, || {
+            let message = self.messages.recv_timeout(LOOK);
+            let is_gone = message.as_ref().map_or(true, Value::is_null);
+            if let Some(words) = is_gone.then(|| self.process.last_words()).flatten() {
+                panic!("{waiting_for}: the browser ended: {words}");
+            }
+            message.ok().filter(|message| !message.is_null())
+        });
         if message["method"].is_string() {
             self.events.push(message.clone());
         }

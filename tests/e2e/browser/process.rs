@@ -27,7 +27,7 @@ pub(super) struct Process {
     child: Mutex<Child>,
     commands: Mutex<ChildStdin>,
     routes: Arc<Mutex<Routes>>,
-    _profile: TempDir,
+    folder: TempDir,
 }
 
 /// Where its messages go.
@@ -92,14 +92,14 @@ impl Process {
     }
 
     fn start() -> Self {
-        let profile = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
         // It reads commands from its descriptor 3 and answers on 4.
         let mut child = Command::new("sh")
             .arg("-c")
             .arg(format!(
-                "exec chromium {FLAGS} {PATIENT} {NOT_NEEDED} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1"
+                "exec chromium {FLAGS} {PATIENT} {NOT_NEEDED} --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >\"$0.log\" 2>&1"
             ))
-            .arg(profile.path().join("profile"))
+            .arg(folder.path().join("profile"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -125,8 +125,18 @@ impl Process {
             child: Mutex::new(child),
             commands: Mutex::new(commands),
             routes,
-            _profile: profile,
+            folder,
         }
+    }
+
+    /// Returns what the browser said last, if it has ended. Its other processes may keep its pipe open.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let status = lock(&self.child).try_wait().ok().flatten()?;
+        lock(&self.routes).is_over = true;
+        let log = std::fs::read_to_string(self.folder.path().join("profile.log"));
+        let log = log.unwrap_or_default();
+        let lines: Vec<&str> = log.lines().rev().take(9).collect();
+        Some(format!("{status}, latest first: {lines:#?}"))
     }
 
     /// Sends a command, whose answer goes to `to`; returns its number.
