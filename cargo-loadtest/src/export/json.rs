@@ -61,9 +61,13 @@ pub(crate) mod tests {
             .collect()
     }
 
+    fn parsed(report: &Report) -> Value {
+        serde_json::from_str(&render(report)).unwrap()
+    }
+
     fn all() -> impl Iterator<Item = (&'static str, Value)> {
         let all = sample::all().into_iter();
-        all.map(|(name, report)| (name, serde_json::from_str(&render(&report)).unwrap()))
+        all.map(|(name, report)| (name, parsed(&report)))
     }
 
     #[test]
@@ -135,7 +139,9 @@ pub(crate) mod tests {
             "graded_too_low",
             "kept",
         ] {
-            let (_, mut value) = all().find(|(name, _)| *name == wanted).unwrap();
+            let mut reports = sample::all().into_iter();
+            let (_, report) = reports.find(|(name, _)| *name == wanted).unwrap();
+            let mut value = parsed(&report);
             // One point says what all say, and each further one takes its time.
             for card in value["cards"].as_array_mut().unwrap() {
                 card["course"]["points"].as_array_mut().unwrap().truncate(2);
@@ -148,11 +154,14 @@ pub(crate) mod tests {
             assert!(found.len() > 10, "{wanted}: {found:?}");
             for at in found {
                 let fields = value.pointer(&at).unwrap().as_object().unwrap().clone();
-                let with = |changed: serde_json::Map<String, Value>| {
-                    let mut value = value.clone();
+                // Changed in its place and back: copies of the whole take most of the time.
+                let mut with = |changed: serde_json::Map<String, Value>| {
                     *value.pointer_mut(&at).unwrap() = Value::Object(changed);
-                    validator.is_valid(&value)
+                    let is_valid = validator.is_valid(&value);
+                    *value.pointer_mut(&at).unwrap() = Value::Object(fields.clone());
+                    is_valid
                 };
+                assert!(with(fields.clone()), "{wanted}: {at} as it is");
                 let mut more = fields.clone();
                 more.insert("more".to_owned(), Value::Null);
                 assert!(!with(more), "{wanted}: a field more at {at}");

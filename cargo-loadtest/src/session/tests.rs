@@ -176,7 +176,8 @@ fn assert_ended(file: &Path) {
         let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         !state.is_empty() && !state.starts_with('Z')
     };
-    for _ in 0..500 {
+    // Far longer than the system needs to end it.
+    for _ in 0..6_000 {
         if !is_running() {
             return;
         }

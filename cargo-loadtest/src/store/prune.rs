@@ -230,6 +230,12 @@ mod tests {
         file.set_modified(ago).unwrap();
     }
 
+    /// Lets a file be written just now, for however long the test takes.
+    fn renew(path: &Path) {
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() + 60 * QUIET).unwrap();
+    }
+
     fn left(store: &Store) -> Vec<String> {
         let mut names: Vec<_> = std::fs::read_dir(&store.directory)
             .unwrap()
@@ -296,6 +302,7 @@ mod tests {
         assert_eq!(left(&store), [old.identifier(), "latest".to_owned()]);
         assert_eq!(store.find("latest").unwrap().identifier(), old.identifier());
         let written = begun(&store, 2);
+        renew(&written.header());
         assert!(store.remove(&written).is_err());
         let elsewhere = tempfile::tempdir().unwrap();
         let other = RunFolder::at(&elsewhere.path().join(old.identifier()));
@@ -351,6 +358,7 @@ mod tests {
         store.keep = Some(1);
         let made = run(&store, 0);
         let (written, killed) = (begun(&store, 9), begun(&store, 8));
+        renew(&written.header());
         age(&killed.header());
         let pruned = store.prune(&made, now());
         assert_eq!(

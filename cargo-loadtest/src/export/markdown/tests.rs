@@ -95,11 +95,11 @@ fn many(scenarios: usize) -> Report {
 #[test]
 fn a_page_stays_within_its_limit_and_says_what_is_missing() {
     assert!(!render(&sample::huge()).contains("Shortened, to stay"));
-    let report = many(600);
+    let report = many(240);
     let page = render(&report);
     assert!(page.len() <= LIMIT, "{}", page.len());
     assert!(page.contains("**Shortened, to stay within 1.0 MB.**"));
-    assert!(page.starts_with("## ❌ 400 of 600 scenarios passed\n"));
+    assert!(page.starts_with("## ❌ 160 of 240 scenarios passed\n"));
     assert!(page.contains("**Steps**") && !page.contains("<details>"));
 }
 

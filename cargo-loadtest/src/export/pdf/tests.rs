@@ -37,10 +37,27 @@ fn all() -> Vec<(&'static str, Report)> {
     ]
 }
 
+/// All reports with their pages, which are laid out once for all tests.
+fn laid_out() -> &'static [(&'static str, Report, Vec<Vec<Item>>)] {
+    static MADE: LazyLock<Vec<(&'static str, Report, Vec<Vec<Item>>)>> = LazyLock::new(|| {
+        let fonts = Fonts::new(&[]);
+        let reports = all().into_iter();
+        let with_pages = |(name, report)| {
+            let (pages, _) = lay_out(&Page::new(&report), &fonts);
+            (name, report, pages)
+        };
+        reports.map(with_pages).collect()
+    });
+    &MADE
+}
+
 /// What is written on each page, as it is drawn: a line for each piece.
 fn pages(report: &Report, more: &[Font]) -> Vec<String> {
     let fonts = Fonts::new(more);
-    let (pages, _) = lay_out(&Page::new(report), &fonts);
+    texts(&lay_out(&Page::new(report), &fonts).0)
+}
+
+fn texts(pages: &[Vec<Item>]) -> Vec<String> {
     let text = |item: &Item| match item {
         Item::Text { text, .. } => Some(text.clone()),
         _ => None,
@@ -59,11 +76,11 @@ fn mono() -> Font {
 
 #[test]
 fn every_kind_of_card_renders_and_stays_small() {
-    for (name, report) in all() {
-        let file = render(&report, &[]);
+    for (name, report, pages) in laid_out() {
+        let file = render(report, &[]);
         assert!(file.starts_with(b"%PDF-1.7\n") && file.trim_ascii_end().ends_with(b"%%EOF"));
         assert!(file.len() < 300_000, "{name}: {} bytes", file.len());
-        let text = pages(&report, &[]).concat();
+        let text = texts(pages).concat();
         let verdicts = report.cards.iter().map(|card| card.verdict.name());
         for verdict in verdicts.chain(report.not_run.iter().map(|_| NOT_RUN)) {
             assert!(text.contains(verdict), "{name}: {verdict}");
@@ -82,9 +99,8 @@ fn the_same_record_gives_the_same_bytes() {
 
 #[test]
 fn nothing_leaves_the_page_and_the_foot_is_free() {
-    for (name, report) in all() {
-        let fonts = Fonts::new(&[]);
-        let (pages, _) = lay_out(&Page::new(&report), &fonts);
+    let fonts = Fonts::new(&[]);
+    for (name, _, pages) in laid_out() {
         for (number, page) in pages.iter().enumerate() {
             for item in page {
                 let Item::Text {
@@ -111,7 +127,7 @@ fn nothing_leaves_the_page_and_the_foot_is_free() {
                     "{name}: {text:?}"
                 );
                 assert!(
-                    !foot || in_foot || name == "hostile",
+                    !foot || in_foot || *name == "hostile",
                     "{name}, page {number}: {text:?}"
                 );
             }

@@ -104,12 +104,17 @@ fn is_file(word: &str) -> bool {
 
 /// Decodes Base64, where the result is text.
 pub(super) fn decode_base64_text(word: &str) -> Option<String> {
-    let config = GeneralPurposeConfig::new()
+    const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
-    let bytes = [&STANDARD, &URL_SAFE]
-        .into_iter()
-        .find_map(|alphabet| GeneralPurpose::new(alphabet, config).decode(word).ok())?;
+    // Made once: every word of a text is tried, and to fill the tables takes longer than to decode it.
+    static ALPHABETS: [GeneralPurpose; 2] = [
+        GeneralPurpose::new(&STANDARD, CONFIG),
+        GeneralPurpose::new(&URL_SAFE, CONFIG),
+    ];
+    let bytes = ALPHABETS
+        .iter()
+        .find_map(|alphabet| alphabet.decode(word).ok())?;
     let text = String::from_utf8(bytes).ok()?;
     let is_text = text.len() >= SHORTEST_TEXT
         && !text.contains(|letter: char| letter.is_control() && !"\t\r\n".contains(letter));

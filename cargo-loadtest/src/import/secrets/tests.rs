@@ -226,7 +226,7 @@ fn any_text_is_searched_in_time() {
     for unit in [
         "a=", "<", "a=\"", "a=\\\"b", "://", "a='b=\"", "Bearer a", "a: /", "<a b", "a is ",
     ] {
-        let text = unit.repeat(60_000 / unit.len());
+        let text = unit.repeat(20_000 / unit.len());
         let _ = find_secrets(&text);
         let _ = redact_found(&text, &["canary-of-a-test".to_owned()], find_secrets);
     }

@@ -4,9 +4,18 @@ use super::*;
 use crate::source::splice::Lines;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// The files with scenarios below a folder of the workspace, in order.
-fn scenario_files() -> Vec<(PathBuf, String)> {
+/// The files with scenarios or groups below the folders of the workspace, in order.
+fn scenario_files() -> &'static [(PathBuf, String)] {
+    static FOUND: LazyLock<Vec<(PathBuf, String)>> = LazyLock::new(find_scenario_files);
+    &FOUND
+}
+
+fn find_scenario_files() -> Vec<(PathBuf, String)> {
+    // The ends of attributes: most other files with these words only speak of them.
+    let attributes = ["scenario", "scenarios", "group"];
+    let attributes = attributes.map(|name| [format!("{name}]"), format!("{name}(")]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders: Vec<PathBuf> = [
         "loadtest",
@@ -25,7 +34,7 @@ fn scenario_files() -> Vec<(PathBuf, String)> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
-                if text.contains("scenario") {
+                if attributes.iter().flatten().any(|end| text.contains(end)) {
                     files.push((path, text));
                 }
             }
@@ -130,10 +139,10 @@ fn alone(source: &SourceText, holder: &Holder) -> SourceText {
 }
 
 /// Makes every edit of every step of these files; returns the number of those that were made.
-fn edit_all(files: impl Iterator<Item = (PathBuf, String)>, has_mistakes: bool) -> usize {
+fn edit_all(files: impl Iterator<Item = &'static (PathBuf, String)>, has_mistakes: bool) -> usize {
     let mut made = 0;
     for (path, text) in files {
-        let Ok(source) = SourceText::read(&text) else {
+        let Ok(source) = SourceText::read(text) else {
             assert!(has_mistakes, "{}", path.display());
             continue;
         };
@@ -165,14 +174,14 @@ fn edit_all(files: impl Iterator<Item = (PathBuf, String)>, has_mistakes: bool) 
 
 #[test]
 fn every_edit_of_every_step_changes_nothing_else() {
-    let files = scenario_files().into_iter();
+    let files = scenario_files().iter();
     let made = edit_all(files.filter(|(path, _)| !is_mistaken(path)), false);
     assert!(made > 5_000, "{made}");
 }
 
 #[test]
 fn options_are_removed_from_scenarios_with_mistakes() {
-    let files = scenario_files().into_iter();
+    let files = scenario_files().iter();
     let made = edit_all(files.filter(|(path, _)| is_mistaken(path)), true);
     assert!(made > 500, "{made}");
 }
@@ -180,8 +189,8 @@ fn options_are_removed_from_scenarios_with_mistakes() {
 #[test]
 fn every_file_is_shown_in_forms() {
     for (path, text) in scenario_files() {
-        let Ok(file) = FileSource::read(&text) else {
-            assert!(is_mistaken(&path), "{}", path.display());
+        let Ok(file) = FileSource::read(text) else {
+            assert!(is_mistaken(path), "{}", path.display());
             continue;
         };
         let scenarios = file.scenarios.iter().chain(&file.groups);

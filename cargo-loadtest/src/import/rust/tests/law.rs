@@ -157,7 +157,7 @@ fn items(source: &str) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn every_recording_is_a_source(recording in recordings()) {
