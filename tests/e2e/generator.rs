@@ -50,7 +50,7 @@ fn arrivals_that_waited_for_a_user_are_told() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
     let sandbox = Sandbox::new();
     let output = sandbox
-        .run("narrow --rate 20/s --duration 3s", &server)
+        .run("narrow --rate 20/s --duration 10s", &server)
         .run()
         .exits(99);
     let run = sandbox.only_run();

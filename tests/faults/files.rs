@@ -176,9 +176,10 @@ fn full_disk(
         let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(5)));
         let mount = format!("mkdir -p runs && mount -t tmpfs -o size={size} none runs");
         let script = format!("{mount} && \"$0\" \"$@\"; code=$?; ls runs/* >&2; exit $code");
-        let call = sandbox.wrapped("unshare", &["-Urm", "sh", "-c", &script]);
-        let line = "run --profile dev --users 2 --duration 3s --verbose --exact matrix::load::plain --base-url";
-        let output = check(call.line(line).arg(server.url()).run());
+        let wrapper = ("unshare", &["-Urm", "sh", "-c", &script][..]);
+        let line = "--users 2 --duration 3s --verbose --exact matrix::load::plain --base-url";
+        let call = sandbox.wrapped_tool(wrapper, "run", line);
+        let output = check(call.arg(server.url()).run());
         let mut outcome = observe(&sandbox, &output);
         let lines = output.stderr.lines();
         let files =

@@ -77,10 +77,9 @@ pub(crate) fn rows() -> Vec<Row> {
 fn apart(fault: &'static str, before: &'static str, line: &'static str, expected: Outcome) -> Row {
     let row = act(Group::Generator, fault, expected, move |sandbox| {
         let script = format!("{before} && {FEW_PORTS} && exec \"$0\" \"$@\"");
-        let call = sandbox.wrapped("unshare", &["-Urn", "sh", "-c", &script]);
-        call.line("run --profile dev --exact")
-            .line(&format!("matrix::load::{line}"))
-            .run()
+        let wrapper = ("unshare", &["-Urn", "sh", "-c", &script][..]);
+        let line = format!("--exact matrix::load::{line}");
+        sandbox.wrapped_tool(wrapper, "run", &line).run()
     });
     row.needing(Place::Namespaces)
 }

@@ -200,10 +200,10 @@ fn host_moves() -> Row {
         let bind = |file| format!("mount --bind '{folder}/{file}' /etc/{file}");
         let (names, order) = (bind("hosts"), bind("nsswitch.conf"));
         let script = format!("{names} && {order} && exec \"$0\" \"$@\"");
-        let line = "run --profile dev --exact matrix::load::wandering --base-url";
-        let call = sandbox.wrapped("unshare", &["-Urm", "sh", "-c", &script]);
-        let mut running = call
-            .line(line)
+        let wrapper = ("unshare", &["-Urm", "sh", "-c", &script][..]);
+        let line = "--exact matrix::load::wandering --base-url";
+        let mut running = sandbox
+            .wrapped_tool(wrapper, "run", line)
             .arg(format!("http://shop.test:{port}"))
             .start();
         wait_for("the load", || (first.requests() >= 5).then_some(()));

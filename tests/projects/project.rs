@@ -4,6 +4,7 @@ use crate::call::Call;
 use crate::lonely;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -82,8 +83,13 @@ impl Files {
         let lock = PathBuf::from("Cargo.lock");
         if !lonely::is_inside() {
             for file in all_files(&root) {
-                if !self.files.contains_key(&file) && file != lock {
-                    fs::remove_file(root.join(file)).expect("our own file can be removed");
+                if self.files.contains_key(&file) || file == lock {
+                    continue;
+                }
+                match fs::remove_file(root.join(file)) {
+                    // What an earlier run has left behind may remove its files as well.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    removed => removed.expect("our own file can be removed"),
                 }
             }
         }

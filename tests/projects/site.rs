@@ -146,9 +146,7 @@ impl Sandbox {
     #[cfg(unix)]
     pub(crate) fn run_with_files(&self, limit: &str, line: &str, server: &Server) -> Call {
         let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
-        self.wrapped("sh", &["-c", &script])
-            .args(["run", "--profile", "dev"])
-            .line(line)
+        self.wrapped_tool(("sh", &["-c", &script]), "run", line)
             .args(["--base-url", &server.url()])
     }
 
