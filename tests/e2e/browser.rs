@@ -439,16 +439,18 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        for (_, session) in &self.tabs {
+        // Nothing more is asked of a server once its pages are closed. Their context stays until the browser ends: to
+        // remove it below a page that is not drawn and still ends would end the browser.
+        for (target, session) in &self.tabs {
             self.process.forget(session);
-        }
-        let context = json!({ "browserContextId": self.context });
-        let method = "Target.disposeBrowserContext";
-        // Nothing more is asked of a server once it is closed, or the browser is gone.
-        let sent = self.process.send(method, context, None, &self.to_us);
-        while let (Ok(number), Ok(message)) = (&sent, self.messages.recv_timeout(LIMIT)) {
-            if message.is_null() || message["id"] == *number {
-                break;
+            let page = json!({ "targetId": target });
+            let sent = self
+                .process
+                .send("Target.closeTarget", page, None, &self.to_us);
+            while let (Ok(number), Ok(message)) = (&sent, self.messages.recv_timeout(LIMIT)) {
+                if message.is_null() || message["id"] == *number {
+                    break;
+                }
             }
         }
     }
