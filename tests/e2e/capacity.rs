@@ -90,7 +90,7 @@ fn the_rate_that_a_target_still_serves_is_found_and_confirmed() {
         [10.0, 20.0, 40.0, 30.0, 35.0, 35.0, 30.0],
         "{output}"
     );
-    assert_eq!(rate, 30.0);
+    assert_eq!(rates.last(), Some(&rate));
     assert_eq!(found.limit, Some(Limit::Target), "{output}");
     let broke = &search.trials[found.broke.expect("a rate that broke")];
     assert!(broke.attempt.per_second > rate && broke.attempt.outcome == TrialOutcome::Missed);

@@ -54,11 +54,12 @@ fn what_every_fixture_declares_has_the_published_shape() {
 
 fn what_the_shop_declares_has_the_published_shape() {
     let shop = workspace().join("examples/shop");
-    // Where the tests of this workspace have built it already.
-    let call = |command: &str| {
-        let call = Call::tool(&shop).env("CARGO_TARGET_DIR", ours());
-        call.args([command, "--profile", "dev"])
-    };
+    // As the tests of the whole workspace are built: with the features of the shop alone, all of it would be compiled
+    // once more.
+    let built = Call::cargo(workspace()).env("CARGO_TARGET_DIR", ours());
+    let flags = "test --no-run --quiet --workspace --test load --message-format json-render-diagnostics";
+    let binary = built.line(flags).run().exits(0).executable("load");
+    let call = |command: &str| Call::tool(&shop).args([command, "--binary"]).arg(&binary);
     assert_eq!(all_are_valid(call), 3);
 }
 

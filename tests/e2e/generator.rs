@@ -5,6 +5,7 @@ use crate::site::{Sandbox, assert_balanced, total};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Gate, Reply, Server};
+use rustix::process::Signal;
 use std::time::Duration;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -49,10 +50,13 @@ fn a_step_that_blocks_its_thread_makes_the_run_invalid() {
 fn arrivals_that_waited_for_a_user_are_told() {
     let server = Server::start(|_| Reply::text("ok").delay(Duration::from_millis(500)));
     let sandbox = Sandbox::new();
-    let output = sandbox
-        .run("narrow --rate 20/s --duration 10s", &server)
-        .run()
-        .exits(99);
+    let running = sandbox
+        .run("narrow --rate 20/s --duration 1h", &server)
+        .start();
+    // The second arrival was due while the first one was answered.
+    wait_for("three requests", || (server.requests() >= 3).then_some(()));
+    running.signal(Signal::INT);
+    let output = running.output().exits(105);
     let run = sandbox.only_run();
     let record = run.scenario();
     assert_balanced(&record);

@@ -10,6 +10,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials![needing "slurmctld":
@@ -210,6 +211,7 @@ fn an_array_job_makes_the_load_and_ends_with_the_gate() {
         .arg(&bundle)
         .run()
         .exits(0);
+    let begin = Instant::now();
     launcher(
         &project,
         "slurm --profile dev visit --shards 3 --cpus 1 --limit 5m -o",
@@ -217,6 +219,8 @@ fn an_array_job_makes_the_load_and_ends_with_the_gate() {
     .arg(file("visit.slurm.sh"))
     .run()
     .exits(0);
+    // The three jobs have to be ready when the load begins: each takes some times as long as one call of the tool.
+    let lead = 10 + (30 * begin.elapsed()).as_secs();
     let slurm = Slurm::start();
     let server = Server::recording(accounts);
     let tool = call::tool().parent().expect("a folder").to_path_buf();
@@ -228,7 +232,7 @@ fn an_array_job_makes_the_load_and_ends_with_the_gate() {
             .env("SLURM_CONF", slurm.path("slurm.conf"))
             .env("PATH", path.as_ref().expect("a path"))
             .env("LOADTEST_BASE_URL", url)
-            .env("LEAD", "10")
+            .env("LEAD", lead.to_string())
             .run()
     };
     submit(&server.url())

@@ -1,5 +1,6 @@
 //! The page of a run, in a real browser.
 
+use crate::baselines::stretch_to_a_minute;
 use crate::browser::Browser;
 use crate::site::Sandbox;
 use crate::trials;
@@ -37,9 +38,11 @@ fn pages() -> &'static [(&'static str, String); 2] {
     PAGES.get_or_init(|| {
         let server = Server::start(answer);
         let sandbox = Sandbox::new();
-        let load = "journey --rate 40/s --duration 4s --ramp-up 1s";
+        let load = "journey --iterations 610 --users 4";
         sandbox.run(load, &server).run().exits(99);
         let folder = sandbox.only_run();
+        // Every second has answers then, and an order that failed.
+        stretch_to_a_minute(&folder);
         let page = |record: &RunRecord, comparison: &RunComparison| {
             let record = serde_json::to_string(record).expect("a record");
             fs::write(folder.0.join("record.json"), record).expect("our own folder");

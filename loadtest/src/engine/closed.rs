@@ -482,7 +482,9 @@ mod tests {
     fn the_task_of_a_user_is_small_and_smaller_where_its_steps_are_async() {
         let in_task = size_of_task(run_user::<InTask, HttpTransport>);
         let in_box = size_of_task(run_user::<InBox, HttpTransport>);
-        assert!(in_task <= 2_448, "{in_task} bytes");
+        // An answer of HTTP/3 has more to keep.
+        let more = if cfg!(feature = "http3") { 32 } else { 0 };
+        assert!(in_task <= 2_448 + more, "{in_task} bytes");
         assert!(in_box <= 1_168, "{in_box} bytes");
     }
 }

@@ -1,6 +1,6 @@
 //! What sources are sent, and that nothing of it is written or printed.
 
-use super::{LOAD, page, source};
+use super::{page, source};
 use crate::site::{Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -50,7 +50,7 @@ fn what_a_source_is_sent_is_nowhere_else() {
     let sandbox = Sandbox::with(&configuration);
     let target = Server::start(move |request| shop(request).hold(&held));
     let output = sandbox
-        .run(LOAD, &target)
+        .run("single --iterations 8 --users 2", &target)
         .env("TOKEN", "canary-token")
         .env("KEY", "canary-key")
         .env("LOGIN", "ada:canary-password")

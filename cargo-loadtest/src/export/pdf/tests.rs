@@ -37,9 +37,12 @@ fn all() -> Vec<(&'static str, Report)> {
     ]
 }
 
+/// A report by its name, with what is on each of its pages.
+type LaidOut = (&'static str, Report, Vec<Vec<Item>>);
+
 /// All reports with their pages, which are laid out once for all tests.
-fn laid_out() -> &'static [(&'static str, Report, Vec<Vec<Item>>)] {
-    static MADE: LazyLock<Vec<(&'static str, Report, Vec<Vec<Item>>)>> = LazyLock::new(|| {
+fn laid_out() -> &'static [LaidOut] {
+    static MADE: LazyLock<Vec<LaidOut>> = LazyLock::new(|| {
         let fonts = Fonts::new(&[]);
         let reports = all().into_iter();
         let with_pages = |(name, report)| {

@@ -226,12 +226,11 @@ mod real {
         let mut words = Vec::new();
         let mut read = Vec::new();
         for part in output.stdout.split_inclusive(|byte| *byte == 0) {
-            match part.strip_prefix(b"w") {
-                Some(word) => words.extend_from_slice(word),
-                None => {
-                    let words = std::mem::take(&mut words);
-                    read.push((part == b"end 0\0").then_some(words));
-                }
+            if let Some(word) = part.strip_prefix(b"w") {
+                words.extend_from_slice(word);
+            } else {
+                let words = std::mem::take(&mut words);
+                read.push((part == b"end 0\0").then_some(words));
             }
         }
         assert_eq!(read.len(), lines.len(), "{output:?}");

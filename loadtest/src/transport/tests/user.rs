@@ -65,6 +65,10 @@ pub(crate) fn run_on_stopped_clock<T>(test: impl Future<Output = T>) -> T {
 
 /// Gives the other tasks their turns until `holds`, without a look at the clock of the runtime.
 pub(crate) async fn until(holds: impl Fn() -> bool) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the clock of the runtime may stand still"
+    )]
     let begin = std::time::Instant::now();
     while !holds() {
         assert!(begin.elapsed() < PATIENCE, "it never came about");
