@@ -57,7 +57,8 @@ fn what_the_shop_declares_has_the_published_shape() {
     // As the tests of the whole workspace are built: with the features of the shop alone, all of it would be compiled
     // once more.
     let built = Call::cargo(workspace()).env("CARGO_TARGET_DIR", ours());
-    let flags = "test --no-run --quiet --workspace --test load --message-format json-render-diagnostics";
+    let flags =
+        "test --no-run --quiet --workspace --test load --message-format json-render-diagnostics";
     let binary = built.line(flags).run().exits(0).executable("load");
     let call = |command: &str| Call::tool(&shop).args([command, "--binary"]).arg(&binary);
     assert_eq!(all_are_valid(call), 3);
