@@ -86,12 +86,10 @@ fn soak(seconds: u64) -> Soaked {
         let start = Instant::now() + ms(20);
         let spec = worker_spec(scenario, &plan, move || Repeating { start });
         let soaked = Rc::clone(&soaked);
-        let health = RefCell::new(None::<Health>);
         let report = move |mut frame: Frame| {
             let mut soaked = soaked.borrow_mut();
-            // The machine makes it, so that of the first second is that of all.
-            let mut health = health.borrow_mut();
-            frame.health = health.get_or_insert(frame.health).clone();
+            // The machine makes it, and a cell may keep more of one than of another.
+            frame.health = Health::default();
             soaked.record.absorb(&frame);
             // A line takes long without optimisation, and each is forgotten when it is written.
             if frame.second.is_multiple_of(60) {
