@@ -94,6 +94,7 @@ mod samples;
 mod secrets;
 mod senders;
 mod shards;
+mod shop;
 mod smoke;
 mod sources;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! What the tool reads in source files is what the compiled load tests declare.
 
 use crate::call::{Call, tool};
-use crate::project::{ours, workspace};
+use crate::shop::shop;
 use crate::site::site;
 use crate::trials;
 use libtest_mimic::Trial;
@@ -27,11 +27,9 @@ fn the_source_of_every_fixture_reads_as_it_is_compiled() {
 }
 
 fn the_source_of_the_shop_reads_as_it_is_compiled() {
-    let shop = workspace().join("examples/shop");
-    // where the tests of this workspace have built it already
-    let call = Call::tool(&shop).env("CARGO_TARGET_DIR", ours());
-    let call = call.line("list --profile dev --format json");
-    let (scenarios, options) = compare_all(call, workspace());
+    let shop = shop("read_shop");
+    let call = shop.tool("list", "--format json");
+    let (scenarios, options) = compare_all(call, shop.root());
     assert_eq!(scenarios, 3);
     assert!(options > 20, "{options}");
 }
