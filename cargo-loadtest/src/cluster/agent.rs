@@ -4,7 +4,7 @@ use super::clock::now_us;
 use super::connection::{ANSWER_LIMIT, ClusterAddress, warn_of_missing_streams};
 use super::messages::{
     AGENTS, AgentInfo, Answer, Beat, Order, PROTOCOL, Phase, Question, agent_subject,
-    control_subject, decode, is_name,
+    control_subject, decode,
 };
 use super::programs::{Acceptance, Programs, Taking};
 use super::work::Work;
@@ -202,12 +202,9 @@ impl Agent<'_> {
     }
 
     async fn begin(&mut self, order: Order) -> Result<(), Error> {
-        if !is_name(&order.run) {
-            return Err(Error::failure("the name of the run is none"));
-        }
         let beats = subscribe(&self.client, control_subject(&order.run, order.place)).await?;
         let run = order.run.clone();
-        let shard = order.requests.first().map(|first| first.overrides.shard);
+        let shard = order.loads.first().map(|first| first.overrides.shard);
         let shard = shard.unwrap_or_default();
         let work = Work::begin(
             order,

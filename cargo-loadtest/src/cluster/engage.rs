@@ -5,14 +5,15 @@ use super::clock::{ClockOffset, measure_clock};
 use super::connection::ANSWER_LIMIT;
 use super::controller::{BEAT, Crew};
 use super::discovery::find_usable;
-use super::messages::{AgentInfo, Answer, Beat, Order, Phase, Question, agent_subject, decode};
+use super::messages::{
+    AgentInfo, Answer, Beat, LoadOrder, Order, Phase, Question, agent_subject, decode,
+};
 use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
-use loadtest_model::protocol::{RunRequest, SetupValues};
+use loadtest_model::protocol::SetupValues;
 use loadtest_model::shard::Shard;
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -93,22 +94,13 @@ impl Crew<'_> {
         shard: Shard,
         setup_values: &[SetupValues],
     ) -> Result<Vec<u8>, Error> {
-        let requests = self.run.requests.iter().map(|request| {
-            let mut request = RunRequest {
-                journal: PathBuf::new(),
-                record: PathBuf::new(),
-                spare_record: None,
-                spans: request.spans.as_ref().map(|_| PathBuf::new()),
-                has_controller: true,
-                ..request.clone()
-            };
-            request.overrides.shard = shard;
-            request
-        });
+        let requests = self.run.requests.iter();
         let order = Order {
             run: self.run.name.clone(),
             place,
-            requests: requests.collect(),
+            loads: requests
+                .map(|request| LoadOrder::new(request, shard))
+                .collect(),
             setup_values: setup_values.to_vec(),
             orphan_after_s: self.cluster.orphan_after.as_secs(),
             bundle: self

@@ -2,14 +2,16 @@
 
 use super::signature::SignedBundle;
 use crate::error::Error;
+use loadtest_model::plan::{GradingDefaults, Overrides};
 use loadtest_model::protocol::{RunRequest, SetupValues};
 use loadtest_model::record::Environment;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use loadtest_model::shard::Shard;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of these messages.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// The subject on which all agents answer with their [`AgentInfo`].
 pub(super) const AGENTS: &str = "lt.agents";
@@ -85,20 +87,77 @@ pub(super) enum Question {
 
 /// A part of a run.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Order {
     /// The name of the run on the subjects.
+    #[serde(deserialize_with = "read_name")]
     pub(super) run: String,
     /// The number of the part, from 0.
     pub(super) place: usize,
-    /// The scenarios, which run at once; their files are the agent's own.
-    pub(super) requests: Vec<RunRequest>,
-    /// The values of their setups, in the order of the requests.
+    /// The loads of the scenarios, which run at once.
+    pub(super) loads: Vec<LoadOrder>,
+    /// The values of their setups, in the order of the loads.
     pub(super) setup_values: Vec<SetupValues>,
     /// Seconds without a server after which the agent stops.
     pub(super) orphan_after_s: u64,
     /// The SHA-256 of the signed bundle, for agents that have their scenarios from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bundle: Option<String>,
+}
+
+/// The load of one scenario. It has no path, no file name and no program: an agent trusts whoever may order a load with
+/// the load alone, and chooses itself what is written and where.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoadOrder {
+    /// The identity of the scenario: `package::module::function`.
+    pub(super) scenario: String,
+    /// The identifier of the run, which each request of the load carries.
+    #[serde(deserialize_with = "read_name")]
+    pub(super) run_id: String,
+    /// The changes of the load, with the part that the agent makes of it.
+    pub(super) overrides: Overrides,
+    /// `--base-url`, which the agent checks against its own targets.
+    pub(super) base_url: Option<String>,
+    /// The grading policy of the controller's workspace.
+    pub(super) grading: GradingDefaults,
+    /// The seed.
+    pub(super) seed: u64,
+    /// SHA-256 of the program that has the scenario; another one is not run.
+    pub(super) executable_hash: String,
+    /// Whether the spans of sampled journeys are kept.
+    pub(super) has_spans: bool,
+}
+
+impl LoadOrder {
+    /// Orders the part `shard` of what is asked of a whole load.
+    pub(super) fn new(request: &RunRequest, shard: Shard) -> Self {
+        Self {
+            scenario: request.scenario.clone(),
+            run_id: request.run_id.clone(),
+            overrides: Overrides {
+                shard,
+                ..request.overrides.clone()
+            },
+            base_url: request.base_url.clone(),
+            grading: request.grading.clone(),
+            seed: request.seed,
+            executable_hash: request.executable_hash.clone(),
+            has_spans: request.spans.is_some(),
+        }
+    }
+}
+
+/// Reads a name that may stand in a header, a subject or a file.
+fn read_name<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    let name = String::deserialize(input)?;
+    if is_name(&name) {
+        Ok(name)
+    } else {
+        Err(D::Error::custom(
+            "a name is of letters, digits and hyphens, and at most 200 of them",
+        ))
+    }
 }
 
 /// An answer of an agent.
@@ -261,6 +320,77 @@ mod tests {
         let bytes = b"{\"frame\":1}\n\0\xff\n";
         let parcel = encode_parcel(&head(), bytes).unwrap();
         assert_eq!(decode_parcel(&parcel).unwrap(), (head(), &bytes[..]));
+    }
+
+    /// An order as a controller sends it.
+    fn order() -> serde_json::Value {
+        let load = serde_json::json!({
+            "scenario": "shop::load::visit",
+            "run_id": "20261128-120000-abcd",
+            "overrides": {"rate_per_second": 5.0},
+            "base_url": "http://127.0.0.1:1",
+            "grading": {},
+            "seed": 1,
+            "executable_hash": "00",
+            "has_spans": false,
+        });
+        serde_json::json!({"prepare": {
+            "run": "r-1",
+            "place": 0,
+            "loads": [load],
+            "setup_values": [],
+            "orphan_after_s": 15,
+        }})
+    }
+
+    fn read(order: &serde_json::Value) -> Result<Question, String> {
+        decode(order.to_string().as_bytes())
+    }
+
+    #[test]
+    fn an_order_cannot_name_a_file() {
+        assert!(matches!(read(&order()), Ok(Question::Prepare(_))));
+        let path = serde_json::json!("/tmp/file");
+        let samples = serde_json::json!({"path": path, "share": 1.0});
+        for (field, value) in [
+            ("samples", &samples),
+            ("journal", &path),
+            ("record", &path),
+            ("spare_record", &path),
+            ("spans", &path),
+            ("setup_values", &path),
+        ] {
+            let mut order = order();
+            order["prepare"]["loads"][0][field] = value.clone();
+            let wrong = read(&order).unwrap_err();
+            assert!(
+                wrong.contains(&format!("unknown field `{field}`")),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_runs_are_names() {
+        for name in [
+            "",
+            "$(id > x)",
+            "../up",
+            "a b",
+            "a\nb",
+            &"a".repeat(MAX_NAME + 1),
+        ] {
+            for of in [
+                |order: &mut serde_json::Value| &mut order["prepare"]["run"],
+                |order: &mut serde_json::Value| &mut order["prepare"]["loads"][0]["run_id"],
+            ] as [fn(&mut serde_json::Value) -> &mut serde_json::Value; 2]
+            {
+                let mut order = order();
+                *of(&mut order) = name.into();
+                let wrong = read(&order).unwrap_err();
+                assert!(wrong.contains("a name is of letters"), "{wrong}");
+            }
+        }
     }
 
     #[test]

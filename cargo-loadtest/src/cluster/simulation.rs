@@ -174,7 +174,7 @@ async fn act_as_agent(simulation: Rc<Simulation>, number: u32) {
         delivery: Rc::clone(&delivery),
     };
     let forwarding = spawn_local(forwarder.forward());
-    let shard = order.requests[0].overrides.shard;
+    let shard = order.loads[0].overrides.shard;
     let (starts, mut own) = hear(&mut beats, &delivery, own, &client, Phase::Run).await;
     let starts = starts.expect("a start");
     let mut begin = simulation.start.clone();

@@ -2,7 +2,7 @@
 
 use super::agent::{AgentSetting, goes_on};
 use super::forward::{Delivery, Forwarder};
-use super::messages::{AgentEnd, Beat, FileKind, Order, Phase, list_files};
+use super::messages::{AgentEnd, Beat, FileKind, LoadOrder, Order, Phase, list_files};
 use super::programs::Programs;
 use crate::console;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::RunRecord;
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 use tempfile::NamedTempFile;
@@ -37,7 +37,10 @@ const LAST_LINES: usize = 20;
 
 /// A part of a run under way.
 pub(super) struct Work {
-    order: Order,
+    run: String,
+    orphan_after: Duration,
+    /// What the child is asked, a scenario each.
+    requests: Vec<RunRequest>,
     folder: RunFolder,
     /// The files with the values of setups, which go with this.
     _setup_values: Vec<NamedTempFile>,
@@ -62,22 +65,21 @@ impl Work {
     /// # Errors
     /// When it cannot be started, or has not the scenario.
     pub(super) fn begin(
-        mut order: Order,
+        order: Order,
         setting: &AgentSetting<'_>,
         programs: &Programs,
         agent: &str,
         client: &Client,
     ) -> Result<Self, Error> {
-        let mut binaries = order.requests.iter().map(|request| {
+        let mut binaries = order.loads.iter().map(|load| {
             let mut all = programs.scenarios.iter();
-            let found = all.find(|found| found.definition.identity() == request.scenario);
-            let found = found.ok_or_else(|| {
-                Error::failure(format!("it has no scenario `{}`", request.scenario))
-            })?;
-            if programs.hashes.get(&request.scenario) != Some(&request.executable_hash) {
+            let found = all.find(|found| found.definition.identity() == load.scenario);
+            let found = found
+                .ok_or_else(|| Error::failure(format!("it has no scenario `{}`", load.scenario)))?;
+            if programs.hashes.get(&load.scenario) != Some(&load.executable_hash) {
                 return Err(Error::failure(format!(
                     "it has another build of `{}`",
-                    request.scenario
+                    load.scenario
                 )));
             }
             Ok(&found.binary)
@@ -91,27 +93,22 @@ impl Work {
         let folder = setting.store.create()?;
         let header: RunRecord = folder.new_record(setting.environment.clone());
         folder.open(&header)?;
-        if order.setup_values.len() != order.requests.len() {
+        if order.setup_values.len() != order.loads.len() {
             return Err(Error::failure(
                 "the order has no setup values for each scenario",
             ));
         }
-        let mut setup_values = Vec::new();
-        for (at, (request, values)) in order
-            .requests
-            .iter_mut()
-            .zip(&order.setup_values)
-            .enumerate()
+        let (mut requests, mut setup_values) = (Vec::new(), Vec::new());
+        for (number, (load, values)) in (1..).zip(order.loads.into_iter().zip(&order.setup_values))
         {
             // Only we can read it: it may hold what a login returned.
             let file = NamedTempFile::new()
                 .map_err(Error::io("create a file in", std::env::temp_dir()))?;
             files::write_json(file.path(), values)?;
-            take_over(request, &folder, at + 1);
-            request.setup_values = Some(file.path().to_path_buf());
+            requests.push(to_request(load, &folder, number, file.path()));
             setup_values.push(file);
         }
-        let asked = match order.requests.as_slice() {
+        let asked = match requests.as_slice() {
             [one] => Request::Run(Box::new(one.clone())),
             all => Request::Mix {
                 scenarios: all.to_vec(),
@@ -125,11 +122,13 @@ impl Work {
             run: order.run.clone(),
             place: order.place,
             agent: agent.to_owned(),
-            files: list_paths(&folder, order.requests.len()).collect(),
+            files: list_paths(&folder, requests.len()).collect(),
             delivery: Rc::clone(&delivery),
         };
         Ok(Self {
-            order,
+            run: order.run,
+            orphan_after: Duration::from_secs(order.orphan_after_s),
+            requests,
             folder,
             _setup_values: setup_values,
             group,
@@ -206,7 +205,7 @@ impl Work {
             for line in self.group.last_output() {
                 self.keep_output(line);
             }
-            let lengths = list_paths(&self.folder, self.order.requests.len())
+            let lengths = list_paths(&self.folder, self.requests.len())
                 .map(|path| std::fs::metadata(path).map_or(0, |file| file.len()));
             self.delivery.borrow_mut().end = Some(AgentEnd {
                 lengths: lengths.collect(),
@@ -246,9 +245,9 @@ impl Work {
             let silence = display::format_span(SILENCE);
             return Some(format!("the controller said nothing for {silence}"));
         }
-        let orphan_after = Duration::from_secs(self.order.orphan_after_s);
-        let is_orphan = (self.disconnected_at).is_some_and(|since| since.elapsed() > orphan_after);
-        let limit = display::format_span(orphan_after);
+        let is_orphan =
+            (self.disconnected_at).is_some_and(|since| since.elapsed() > self.orphan_after);
+        let limit = display::format_span(self.orphan_after);
         is_orphan.then(|| format!("no NATS server answered for {limit}"))
     }
 
@@ -288,7 +287,7 @@ impl Work {
             return Ok(0);
         };
         let mut record = self.folder.new_record(setting.environment.clone());
-        for request in &self.order.requests {
+        for request in &self.requests {
             record
                 .scenarios
                 .push(ended.result(request, setting.interrupts)?);
@@ -300,7 +299,7 @@ impl Work {
         self.folder.close(result, record.scenarios.len())?;
         self.folder.compress_journals(record.scenarios.len());
         setting.store.mark_latest(&self.folder)?;
-        console::print_status("Finished", format_args!("its shard of {}", self.order.run));
+        console::print_status("Finished", format_args!("its shard of {}", self.run));
         match self.gave_up {
             Some(reason) => Err(Error::with_exit_code(102, reason)),
             None => Ok(0),
@@ -317,12 +316,28 @@ fn list_paths(folder: &RunFolder, scenarios: usize) -> impl Iterator<Item = Path
     })
 }
 
-/// Gives a request the files of this machine.
-fn take_over(request: &mut RunRequest, folder: &RunFolder, number: usize) {
-    request.journal = folder.journal(number);
-    request.record = folder.scenario_record(number);
-    request.spare_record = None;
-    request.spans = request.spans.take().map(|_| folder.spans(number));
-    request.has_controller = true;
-    request.start_at_us = None;
+/// Returns what the child is asked for a load: with files of this machine, in the folder of the run.
+fn to_request(
+    load: LoadOrder,
+    folder: &RunFolder,
+    number: usize,
+    setup_values: &Path,
+) -> RunRequest {
+    RunRequest {
+        scenario: load.scenario,
+        run_id: load.run_id,
+        overrides: load.overrides,
+        base_url: load.base_url,
+        grading: load.grading,
+        seed: load.seed,
+        executable_hash: load.executable_hash,
+        journal: folder.journal(number),
+        record: folder.scenario_record(number),
+        spare_record: None,
+        spans: load.has_spans.then(|| folder.spans(number)),
+        setup_values: Some(setup_values.to_path_buf()),
+        start_at_us: None,
+        has_controller: true,
+        samples: None,
+    }
 }

@@ -1,4 +1,5 @@
-//! An agent that lies: the run ends with 1 and names it, and what the others measured is kept.
+//! An agent that lies: the run ends with 1 and names it, and what the others measured is kept. A controller that does gets
+//! nothing from an agent but a load.
 
 use super::broker::Broker;
 use super::run::{Agent, Cluster, ClusterRun};
@@ -21,6 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_lying_agent_ends_the_run_and_is_named,
         an_agent_that_sends_without_an_end_takes_no_memory,
         what_an_agent_calls_itself_goes_nowhere_unread,
+        an_order_names_no_file_and_no_run_that_is_none,
     ]
 }
 
@@ -346,4 +348,42 @@ fn what_an_agent_calls_itself_goes_nowhere_unread() {
         "{output}"
     );
     assert_eq!(output.stdout.lines().count(), 1, "the honest one\n{output}");
+}
+
+fn an_order_names_no_file_and_no_run_that_is_none() {
+    let broker = Broker::start();
+    let agent = Agent::start(&broker.option(), "");
+    let mut controller = RawClient::connect(broker.address(), &["answers"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("precious");
+    std::fs::write(&file, "kept").expect("our own file");
+    let subject = format!("lt.agent.{}", agent.name());
+    let load = json!({
+        "scenario": "site::load::single", "run_id": "20261128-120000-abcd", "overrides": {},
+        "base_url": null, "grading": {}, "seed": 1, "executable_hash": "", "has_spans": false,
+    });
+    let samples = json!({"path": file, "share": 1.0});
+    let shell = json!("$(id > file)");
+    let mut ask = |field: &str, value: &Value| {
+        let mut load = load.clone();
+        load[field] = value.clone();
+        let order = json!({"run": "r-1", "place": 0, "loads": [load], "setup_values": [], "orphan_after_s": 15});
+        let question = json!({"prepare": order}).to_string();
+        let answer = controller.ask(&subject, "answers", question.as_bytes());
+        let answer: Value = serde_json::from_slice(&answer.expect("an answer").body).expect("JSON");
+        answer["refused"]["message"].as_str().map(str::to_owned)
+    };
+    for (field, value, words) in [
+        ("samples", &samples, "unknown field `samples`"),
+        ("journal", &json!(file), "unknown field `journal`"),
+        ("record", &json!(file), "unknown field `record`"),
+        ("spans", &json!(file), "unknown field `spans`"),
+        ("run_id", &shell, "a name is of letters"),
+        // An order that could be one gets further.
+        ("seed", &json!(2), "another build of `site::load::single`"),
+    ] {
+        let refused = ask(field, value).unwrap_or_default();
+        assert!(refused.contains(words), "{field}: {refused}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), Some("kept"));
 }

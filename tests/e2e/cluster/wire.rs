@@ -35,6 +35,13 @@ impl RawClient {
         self.say(&[head.as_bytes(), body, b"\r\n"].concat());
     }
 
+    /// Publishes with a subject for the answer, which is among those that this listens on, and returns the next message.
+    pub(crate) fn ask(&mut self, subject: &str, reply: &str, body: &[u8]) -> Option<RawMessage> {
+        let head = format!("PUB {subject} {reply} {}\r\n", body.len());
+        self.say(&[head.as_bytes(), body, b"\r\n"].concat());
+        self.next()
+    }
+
     fn say(&mut self, bytes: &[u8]) {
         // The end of the connection is seen where it is read.
         let _ = self.to.write_all(bytes);
