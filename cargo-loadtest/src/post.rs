@@ -1,5 +1,6 @@
 //! One request to another system, a delivery by POST or a question by GET, and what its answer means.
 
+use crate::config::is_loopback;
 use crate::console;
 use loadtest::redact;
 use std::hash::{BuildHasher as _, RandomState};
@@ -89,7 +90,8 @@ pub(crate) fn fetch_page(
     })
 }
 
-/// Prepares connections for requests to `url`, each of which may take as long as `limit`.
+/// Prepares connections for requests to `url`, each of which may take as long as `limit`. They go through the proxy that
+/// `ALL_PROXY`, `HTTPS_PROXY` or `HTTP_PROXY` names, unless `NO_PROXY` or this machine has the host.
 pub(crate) fn build_agent(url: &Url, limit: Duration) -> Agent {
     let mut config = Agent::config_builder()
         .http_status_as_error(false)
@@ -98,6 +100,10 @@ pub(crate) fn build_agent(url: &Url, limit: Duration) -> Agent {
         .max_response_header_size(HEAD)
         .timeout_global(Some(limit))
         .user_agent(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
+    if is_loopback(url) {
+        // A proxy on another machine would be given what is meant for this one, with its tokens.
+        config = config.proxy(None);
+    }
     if url.scheme() == "https" {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let tls = TlsConfig::builder()

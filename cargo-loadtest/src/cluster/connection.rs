@@ -1,7 +1,7 @@
 //! The connection to NATS, and the stream that keeps what agents measured.
 
 use super::messages::ALL_PARCELS;
-use crate::config::ClusterConfig;
+use crate::config::{ClusterConfig, is_loopback_host};
 use crate::console;
 use crate::error::Error;
 use crate::files;
@@ -11,7 +11,6 @@ use loadtest_model::display::format_span;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use url::Host;
 
 /// The oldest server whose consumers do not stall.
 const OLDEST_SERVER: [u32; 3] = [2, 10, 27];
@@ -52,7 +51,7 @@ impl ClusterAddress {
                 "write for example `nats://127.0.0.1:4222` or `tls://nats.example.com:4222`",
             )
         })?;
-        if server.scheme() != "tls" && !is_loopback(server.host()) {
+        if server.scheme() != "tls" && !is_loopback_host(server.host()) {
             return Err(Error::usage(format!(
                 "`{url}` is not encrypted: without TLS only servers of this machine are used"
             ))
@@ -194,17 +193,6 @@ pub(super) async fn make_stream(client: &Client, config: StreamConfig) -> Result
             "no answer in {}",
             format_span(ANSWER_LIMIT)
         ))),
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    match Host::parse(host) {
-        Ok(Host::Domain(name)) => name == "localhost",
-        Ok(Host::Ipv4(address)) => address.is_loopback(),
-        Ok(Host::Ipv6(address)) => address.is_loopback(),
-        Err(_) => host
-            .parse()
-            .is_ok_and(|address: std::net::IpAddr| address.is_loopback()),
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) use label_match::LabelMatch;
 pub(crate) use load::Preset;
 use loadtest::targets::ListedTarget;
 use loadtest_model::plan::{GradingDefaults, Overrides};
+use loadtest_model::protocol::MAX_CONFIGURATION_BYTES;
 pub(crate) use notify::{Event, Notify, NotifyFormat, destination};
 pub(crate) use observe::{
     FigureConfig, MOST_GROUPS, MetricConfig, ObserveConfig, PER_REQUEST, list_figures,
@@ -47,7 +48,7 @@ pub(crate) use observe_limit::WrittenLimit;
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
-pub(crate) use place::{OPEN_SECRET, is_open_to_others, sink_url};
+pub(crate) use place::{OPEN_SECRET, is_loopback, is_loopback_host, is_open_to_others, sink_url};
 use reader::ConfigReader;
 pub(crate) use run::RunDefaults;
 pub(crate) use sink::{HistogramForm, SinkConfig, SinkFormat, StatsdDialect};
@@ -153,6 +154,14 @@ pub(crate) fn layered() -> Vec<Key> {
     sections.flat_map(keys_of).copied().chain(ci).collect()
 }
 
+/// Reads a file that is no larger than a configuration.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    if std::fs::metadata(path)?.len() > MAX_CONFIGURATION_BYTES {
+        return Err(std::io::Error::other("it is larger than 1 MiB"));
+    }
+    files::read(path)
+}
+
 impl Config {
     /// Reads the first `loadtest.toml` from `start` upward to `root`, and the variables of the environment;
     /// the defaults where there is neither. Variables that look misspelt are told.
@@ -172,7 +181,7 @@ impl Config {
     /// # Errors
     /// As [`load`](Self::load).
     pub(crate) fn of_bundle(path: &Path, folder: &Path) -> Result<Self, Error> {
-        let bytes = files::read(path).map_err(Error::io("read", path))?;
+        let bytes = read_file(path).map_err(Error::io("read", path))?;
         let environment = ConfigEnvironment::of_process();
         let (config, doubts) = Self::decode(Some(&bytes), &folder.join(FILE_NAME), environment)?;
         for doubt in doubts {
@@ -192,7 +201,7 @@ impl Config {
         // `--manifest-path` may name a member outside of the folder of the workspace.
         for folder in below_root.chain([root]) {
             let path = folder.join(FILE_NAME);
-            match files::read(&path) {
+            match read_file(&path) {
                 Ok(bytes) => return Self::decode(Some(&bytes), &path, environment),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::io("read", path)(error)),

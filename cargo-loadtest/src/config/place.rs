@@ -1,6 +1,6 @@
 //! The places of sinks and sources: URLs and addresses, and what may be told of them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use url::{Host, Url};
 
 /// A secret would go unencrypted to another machine.
@@ -14,11 +14,21 @@ pub(crate) fn is_open_to_others(url: &Url) -> bool {
 
 /// Returns true if a URL is of this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => ip.is_loopback(),
-        None => false,
+    url.host_str().is_some_and(is_loopback_host)
+}
+
+/// Returns true if a host, as it stands in a URL or before the port of an address, is this machine, whatever a name server
+/// answers (RFC 6761).
+pub(crate) fn is_loopback_host(host: &str) -> bool {
+    match Host::parse(host) {
+        Ok(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(&name);
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        Ok(Host::Ipv4(ip)) => ip.is_loopback(),
+        Ok(Host::Ipv6(ip)) => ip.to_canonical().is_loopback(),
+        // Without brackets.
+        Err(_) => (host.parse()).is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback()),
     }
 }
 

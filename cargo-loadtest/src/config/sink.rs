@@ -2,10 +2,10 @@
 
 use super::access::{AccessConfig, join_header_names};
 use super::key::{ConfigTable, Given};
-use super::place::{is_loopback, parse_address, parse_listen, sink_url};
+use super::place::{is_loopback, is_loopback_host, parse_address, parse_listen, sink_url};
 use super::telemetry::parse_word;
 use crate::units;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -261,9 +261,7 @@ impl SinkConfig {
         match (&self.url, &self.address) {
             (Some(url), _) => is_loopback(url),
             (None, Some(address)) => {
-                let host = address.rsplit_once(':').map_or("", |(host, _)| host);
-                let host = host.trim_matches(['[', ']']);
-                host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+                is_loopback_host(address.rsplit_once(':').map_or("", |(host, _)| host))
             }
             (None, None) => true,
         }

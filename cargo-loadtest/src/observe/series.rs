@@ -2,12 +2,13 @@
 
 use super::figures::{Figure, Figures, ObservedLine, SeriesReading, StandsFor};
 use super::file::ObservedFile;
+use crate::config::is_loopback;
 use loadtest_model::record::{ObservedLimit, ObservedSeries, RunStart};
 use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Schedule;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use url::{Host, Url};
+use url::Url;
 
 /// What is observed of one scenario.
 #[derive(Debug)]
@@ -169,12 +170,7 @@ fn to_micros(time: Duration) -> u64 {
 /// Returns the port of a URL of this machine.
 fn local_port(base_url: &str) -> Option<u16> {
     let url = Url::parse(base_url).ok()?;
-    let is_local = match url.host()? {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    };
-    is_local.then(|| url.port_or_known_default())?
+    is_loopback(&url).then(|| url.port_or_known_default())?
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::class::AddressClass;
 use super::guard::{NotPermitted, Refusal, RefusalCause};
 use super::listed::{ListedTarget, Mistake};
 use super::{Host, Origin};
+use loadtest_model::protocol::MAX_CONFIGURATION_BYTES;
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -79,10 +80,14 @@ pub(crate) fn running_package() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Reads a file that is one: a pipe or a device might never end.
+/// Reads a file that is one, and no larger than a configuration: a pipe or a device might never end.
 fn read_regular_file(path: &Path) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
+    let file = std::fs::metadata(path)?;
+    if !file.is_file() {
         return Err(io::Error::other("it is no regular file"));
+    }
+    if file.len() > MAX_CONFIGURATION_BYTES {
+        return Err(io::Error::other("it is larger than 1 MiB"));
     }
     std::fs::read(path)
 }

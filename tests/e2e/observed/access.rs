@@ -12,6 +12,7 @@ pub(super) fn trials() -> Vec<Trial> {
     trials![
         what_a_source_is_sent_is_nowhere_else,
         what_is_wrong_with_a_source_is_told_before_the_run,
+        no_proxy_is_asked_for_what_is_on_this_machine,
         offline_runs_ask_what_is_here,
     ]
 }
@@ -137,6 +138,38 @@ fn what_is_wrong_with_a_source_is_told_before_the_run() {
         assert!(sandbox.runs().is_empty(), "{lines}");
     }
     assert_eq!((target.requests(), page.requests()), (0, 0));
+}
+
+fn no_proxy_is_asked_for_what_is_on_this_machine() {
+    let (page, sink) = (page("jobs 7\n"), Server::start(|_| Reply::status(204)));
+    let proxy = Server::recording(|_| Reply::status(204));
+    let sandbox = Sandbox::with(&format!(
+        "{}[[telemetry]]\nformat = \"influx\"\nurl = \"{}/write\"\ntoken_env = \"TOKEN\"\n\
+         [[webhook]]\nurl = \"{}/hook\"\n[[webhook]]\nurl = \"http://elsewhere.invalid/hook\"\n",
+        source("queue", &page.url(), "jobs", ", token_env = \"TOKEN\""),
+        sink.url(),
+        sink.url().replace("127.0.0.1", "localhost"),
+    ));
+    let target = Server::start(shop);
+    let mut run = sandbox.run("single --iterations 3", &target);
+    for variable in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "http_proxy"] {
+        run = run.env(variable, proxy.url());
+    }
+    run.env("TOKEN", "canary-token").run().exits(0);
+    assert!(page.requests() > 0);
+    for path in ["/write", "/hook"] {
+        assert!(sink.requests_to(path) > 0, "{path}");
+    }
+    // The proxy is one: the other webhook goes through it, and nothing else.
+    let asked = proxy.recorded();
+    assert!(!asked.is_empty());
+    for request in asked {
+        let text = format!("{request:?}");
+        assert!(
+            text.contains("elsewhere.invalid") && !text.contains("canary-token"),
+            "{text}"
+        );
+    }
 }
 
 fn offline_runs_ask_what_is_here() {

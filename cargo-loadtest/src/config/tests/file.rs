@@ -105,6 +105,20 @@ fn a_device_is_no_configuration() {
 }
 
 #[test]
+fn a_file_that_is_too_large_for_a_configuration_is_not_read() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(FILE_NAME);
+    let read = |bytes: usize| {
+        std::fs::write(&path, "#".repeat(bytes)).unwrap();
+        Config::layers(root.path(), root.path(), ConfigEnvironment::default())
+    };
+    assert!(read(1 << 20).is_ok());
+    let error = read((1 << 20) + 1).unwrap_err();
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "it is larger than 1 MiB");
+}
+
+#[test]
 fn an_unknown_table_is_answered_with_those_there_are() {
     let error = parse("[organization]\nplan = \"free\"\n[x]\n").unwrap_err();
     assert!(error.contains("line 1: unknown key `organization`; did you mean `organisation`?"));

@@ -34,6 +34,10 @@ use std::path::PathBuf;
 /// The version of this protocol; also in the marker of every load-test binary.
 pub const VERSION: u32 = 2;
 
+/// The most bytes of a `loadtest.toml` that the tool and load tests read: thousands of targets. A larger one is no
+/// configuration.
+pub const MAX_CONFIGURATION_BYTES: u64 = 1 << 20;
+
 /// The environment variable that names the file of the request.
 pub const REQUEST_VARIABLE: &str = "LOADTEST_REQUEST";
 
