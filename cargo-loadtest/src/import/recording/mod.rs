@@ -81,7 +81,6 @@ impl Recording {
                 .map(|constant| &mut constant.value),
         );
         words.extend(self.notes.iter_mut().map(|note| &mut note.words));
-        words.extend(self.code.iter_mut().map(|part| &mut part.text));
         for dropped in &mut self.dropped {
             words.extend([&mut dropped.what, &mut dropped.why]);
         }

@@ -2,7 +2,6 @@
 
 use crate::console::clean;
 use crate::import::recording::Recording;
-use loadtest::redact;
 use std::fmt::Write as _;
 
 /// The most lines of a part that are written.
@@ -29,7 +28,7 @@ pub(super) fn write_code(body: &mut String, recording: &Recording, exchange: usi
 
 /// Writes lines as a comment, without the indentation that all but the first have.
 pub(super) fn write_lines(body: &mut String, prefix: &str, text: &str) {
-    let text = redact::redact(text).replace('\t', "    ");
+    let text = text.replace('\t', "    ");
     let is_full = |line: &&str| !line.trim().is_empty();
     let indents = text.lines().skip(1).filter(is_full);
     let indent = indents

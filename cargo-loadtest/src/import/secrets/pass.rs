@@ -4,9 +4,9 @@ use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, name
 use super::random::is_random_header;
 use super::rules::{NameKind, is_secret_segment, is_secret_user};
 use super::{
-    FindSecrets, encodings_of, find_base64_texts, find_evident_secrets, find_secrets, has_found,
-    is_callback, is_secret_name, is_secret_number, is_secret_value, looks_secret, redact_found,
-    variable,
+    FindSecrets, encodings_of, find_base64_texts, find_evident_secrets, find_secret_literals,
+    find_secrets, has_found, is_callback, is_in_name, is_recognised, is_secret_name,
+    is_secret_number, is_secret_value, looks_secret, redact_found, variable,
 };
 use crate::import::document::{self, Value};
 use crate::import::naming::unique;
@@ -43,20 +43,13 @@ pub(crate) fn hide_secrets(recording: &mut Recording) {
     finder.exchange = None;
     // A secret of one request is one in all others, also before it.
     let known = finder.known_forms();
+    let tokens: Vec<Known> = known
+        .iter()
+        .filter(|known| !known.is_word)
+        .cloned()
+        .collect();
     for exchange in &mut recording.exchanges {
-        let body = match &exchange.body {
-            Body::Text(text) if text.start().trim_start().starts_with(['{', '[']) => JSON,
-            Body::Text(text) if is_form(exchange) && is_usual_form(&text.flat()) => URL,
-            _ => PLAIN,
-        };
-        exchange.target = finder.replace_known(&exchange.target, &known, &URL);
-        let has_text = matches!(exchange.body, Body::Text(_));
-        let mut texts = exchange.texts_mut();
-        let body = texts.pop().filter(|_| has_text).map(|text| (text, body));
-        let others = texts.into_iter().skip(1).map(|text| (text, PLAIN));
-        for (text, encodings) in others.chain(body) {
-            *text = finder.replace_known(text, &known, &encodings);
-        }
+        finder.replace_in(exchange, &known, &tokens);
     }
     recording.secrets = finder.secrets;
     redact_words(recording, finder.find);
@@ -70,9 +63,14 @@ fn redact_words(recording: &mut Recording, find: FindSecrets) {
     for words in recording.words_mut() {
         *words = redact_found(words, &known, find);
     }
+    for part in &mut recording.code {
+        part.text = redact_found(&part.text, &known, find_secret_literals);
+    }
+    let is_token = |value: &&String| is_recognised(value);
+    let tokens: Vec<String> = known.iter().filter(is_token).cloned().collect();
     for exchange in &mut recording.exchanges {
         if let Some(pattern) = &mut exchange.pattern {
-            *pattern = redact_found(pattern, &known, find).replace(REDACTED, HIDDEN);
+            *pattern = redact_found(pattern, &tokens, find).replace(REDACTED, HIDDEN);
         }
     }
 }
@@ -106,8 +104,27 @@ fn is_form(exchange: &Exchange) -> bool {
     essence.trim().eq_ignore_ascii_case(URL_ENCODED)
 }
 
-/// A form of a secret that is looked for, the number of the secret, and the place of the form in [`encodings_of`].
-type Known = (String, usize, usize);
+/// A form in which a secret may occur.
+#[derive(Clone)]
+struct Known {
+    /// What is looked for.
+    form: String,
+    /// The number of the secret.
+    number: usize,
+    /// The place of the form in [`encodings_of`].
+    encoding: usize,
+    /// Whether it could be a word, and so the name of a field: `password`.
+    is_word: bool,
+}
+
+impl Known {
+    /// Finds the first place in `text`, not before `from`, where it is a value.
+    fn find(&self, text: &str, from: usize) -> Option<usize> {
+        let places = text[from..].match_indices(&self.form);
+        let mut places = places.map(|(at, _)| from + at);
+        places.find(|at| !self.is_word || !is_in_name(text, *at..at + self.form.len()))
+    }
+}
 
 /// Finds secrets, and numbers them.
 struct Finder {
@@ -441,10 +458,54 @@ impl Finder {
                 .value
                 .iter()
                 .filter(|value| value.len() >= SHORTEST_KNOWN);
-            let forms = value.flat_map(|value| encodings_of(value).into_iter().enumerate());
-            forms.map(move |(encoding, form)| (form, number, encoding))
+            value.flat_map(move |value| {
+                let is_word = !is_recognised(value);
+                let forms = encodings_of(value).into_iter().enumerate();
+                forms.map(move |(encoding, form)| Known {
+                    form,
+                    number,
+                    encoding,
+                    is_word,
+                })
+            })
         });
         forms.collect()
+    }
+
+    /// Replaces the values of known secrets in all that a request sends. Words in its path and the names of its parts are
+    /// no values; `tokens` are the secrets that are no words.
+    fn replace_in(&mut self, exchange: &mut Exchange, known: &[Known], tokens: &[Known]) {
+        let body = match &exchange.body {
+            Body::Text(text) if text.start().trim_start().starts_with(['{', '[']) => JSON,
+            Body::Text(text) if is_form(exchange) && is_usual_form(&text.flat()) => URL,
+            _ => PLAIN,
+        };
+        let url = exchange.target.flat();
+        let (path, query) = url
+            .text
+            .split_at(url.text.find('?').unwrap_or(url.text.len()));
+        let mut target = self.replace_known(&url.restore(path), tokens, &URL);
+        target.append(self.replace_known(&url.restore(query), known, &URL));
+        exchange.target = target;
+        let part_names: Vec<Text> = match &exchange.body {
+            Body::Multipart(parts) => parts
+                .iter()
+                .map(|part| self.replace_known(&part.name, tokens, &PLAIN))
+                .collect(),
+            Body::None | Body::Text(_) => Vec::new(),
+        };
+        let has_text = matches!(exchange.body, Body::Text(_));
+        let mut texts = exchange.texts_mut();
+        let body = texts.pop().filter(|_| has_text).map(|text| (text, body));
+        let others = texts.into_iter().skip(1).map(|text| (text, PLAIN));
+        for (text, encodings) in others.chain(body) {
+            *text = self.replace_known(text, known, &encodings);
+        }
+        if let Body::Multipart(parts) = &mut exchange.body {
+            for (part, name) in parts.iter_mut().zip(part_names) {
+                part.name = name;
+            }
+        }
     }
 
     /// Replaces the values of secrets wherever they occur; the place undoes these encodings by itself.
@@ -455,26 +516,25 @@ impl Finder {
                 replaced.push(piece.clone());
                 continue;
             };
-            let mut rest = text.as_str();
+            let mut end = 0;
             loop {
                 let found = known
                     .iter()
-                    .filter_map(|known| Some((rest.find(&known.0)?, known)));
-                let first = found.min_by_key(|(at, known)| (*at, usize::MAX - known.0.len()));
-                let Some((at, (form, number, encoding))) = first else {
-                    break;
-                };
-                self.replace_base64(&rest[..at], &mut replaced);
-                replaced.push(if *encoding == 0 || undone.contains(encoding) {
+                    .filter_map(|known| Some((known.find(text, end)?, known)));
+                let first = found.min_by_key(|(at, known)| (*at, usize::MAX - known.form.len()));
+                let Some((at, known)) = first else { break };
+                self.replace_base64(&text[end..at], &mut replaced);
+                let Known { form, number, .. } = known;
+                replaced.push(if known.encoding == 0 || undone.contains(&known.encoding) {
                     Piece::Secret(*number)
                 } else {
                     let name = self.secrets[*number].name.clone();
                     let what = format!("`{name}`, encoded for a URL or JSON");
                     self.add_secret(form, &format!("{name}_ENCODED"), &what)
                 });
-                rest = &rest[at + form.len()..];
+                end = at + form.len();
             }
-            self.replace_base64(rest, &mut replaced);
+            self.replace_base64(&text[end..], &mut replaced);
         }
         replaced
     }

@@ -69,6 +69,38 @@ pub(in crate::import) fn find_evident_secrets(text: &str) -> Vec<SecretMatch> {
     found
 }
 
+/// Finds the secrets of code: those within its strings. What is after a name is else an expression: `token = login().token`.
+pub(in crate::import) fn find_secret_literals(code: &str) -> Vec<SecretMatch> {
+    let mut found = find_secrets(code);
+    found.retain(|found| {
+        let line = code[..found.span.start]
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default();
+        let is_open = |quote| line.matches(quote).count() % 2 == 1;
+        let part = &code[found.span.clone()];
+        ['"', '\'', '`'].into_iter().any(is_open) && !part.contains("${") || is_recognised(part)
+    });
+    found
+}
+
+/// Returns true where a value has the look of a secret: of a key, a token, or chance. Others may be words, and so the names of
+/// fields.
+pub(super) fn is_recognised(value: &str) -> bool {
+    looks_secret(value) || is_random(value, NameKind::Plain)
+}
+
+/// Returns true where a part of a text is a name, or in one, and no value: before `=` or `:`, of an element, of a parameter
+/// without a value.
+pub(super) fn is_in_name(text: &str, span: Range<usize>) -> bool {
+    let is_inner = |letter: char| letter.is_alphanumeric() || "_-.[]%".contains(letter);
+    let before = text[..span.start].trim_end_matches(is_inner);
+    let after = text[span.end..].trim_start_matches(is_inner);
+    let is_parameter = before.ends_with(['?', '&']) && (after.is_empty() || after.starts_with('&'));
+    let after = after.trim_start_matches(['\\', '"', '\'', '`', ' ']);
+    is_parameter || after.starts_with(['=', ':']) || before.ends_with('<') || before.ends_with("</")
+}
+
 /// Redacts what `find` takes for secrets, and all `known` values.
 pub(in crate::import) fn redact_found(text: &str, known: &[String], find: FindSecrets) -> String {
     let mut shown = text.to_owned();

@@ -221,6 +221,82 @@ fn a_text_for_people_has_none_of_the_known_values() {
 }
 
 #[test]
+fn a_secret_that_is_a_word_replaces_no_name() {
+    let hide = |password: &str| {
+        let exchange = |target: &str, content_type: &str, body: &str| Exchange {
+            method: "POST".to_owned(),
+            target: target.replace("PW", password).as_str().into(),
+            headers: vec![Header::new("content-type", content_type)],
+            body: Body::Text(body.replace("PW", password).as_str().into()),
+            ..Exchange::default()
+        };
+        let mut recording = Recording {
+            exchanges: vec![
+                exchange(
+                    "/login",
+                    "application/x-www-form-urlencoded",
+                    "user=ada&PW=PW&PW_again=PW&user%5BPW%5D=PW",
+                ),
+                exchange(
+                    "/PW/reset?PW=PW&PW",
+                    "application/json",
+                    r#"{"PW": "PW", "PW_2":["PW"], "q": "login(PW: \"PW\")"}"#,
+                ),
+                exchange("/xml", "text/xml", "<a><PW x='PW'>PW</PW><PW/></a>"),
+            ],
+            ..Recording::default()
+        };
+        recording.exchanges[0].pattern = Some(format!("/{password}/reset"));
+        hide_secrets(&mut recording);
+        let shown = |text: &Text| text.shown(|_| "<>".to_owned());
+        let all = recording.exchanges.iter().flat_map(|exchange| {
+            let Body::Text(body) = &exchange.body else {
+                panic!("{exchange:?}");
+            };
+            [shown(&exchange.target), shown(body)]
+        });
+        let all: Vec<String> = all.collect();
+        (all, recording.exchanges[0].pattern.clone())
+    };
+    let (shown, pattern) = hide("password");
+    assert_eq!(
+        shown,
+        [
+            "/login",
+            "user=ada&password=<>&password_again=<>&user%5Bpassword%5D=<>",
+            "/password/reset?password=<>&password",
+            r#"{"password": "<>", "password_2":["<>"], "q": "login(password: \"<>\")"}"#,
+            "/xml",
+            "<a><password x='<>'><></password><password/></a>",
+        ]
+    );
+    assert_eq!(pattern.as_deref(), Some("/password/reset"));
+}
+
+#[test]
+fn code_keeps_its_expressions_and_loses_the_secrets_in_its_strings() {
+    for (code, shown) in [
+        (
+            "const token = http.post(url, body).json('token')",
+            "const token = http.post(url, body).json('token')",
+        ),
+        ("token = data.token;", "token = data.token;"),
+        (
+            "headers: { Authorization: `Bearer ${token}` }",
+            "headers: { Authorization: `Bearer ${token}` }",
+        ),
+        ("const pin = 'tea-time'", "const pin = '[redacted]'"),
+        (
+            "{\"password\": \"tea-time\"}",
+            "{\"password\": \"[redacted]\"}",
+        ),
+        ("f(q7Rb2xVn9KzLm4Tp8Ws1)", "f([redacted])"),
+    ] {
+        assert_eq!(redact_found(code, &[], find_secret_literals), shown);
+    }
+}
+
+#[test]
 fn any_text_is_searched_in_time() {
     // Where each sign were a reason to look through the rest, these would take hours.
     for unit in [
