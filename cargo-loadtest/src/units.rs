@@ -1,5 +1,6 @@
 //! Quantities as people write them: `300ms`, `200/s`, `1%`; and back.
 
+use loadtest_model::definition::Share;
 use std::time::Duration;
 
 const DURATION_UNITS: [(&str, f64); 7] = [
@@ -62,7 +63,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = split_unit(text);
     let value = parse_number(number).ok_or("is no share; write `1%` or `0.5%`")?;
     match unit {
-        "%" if value <= 100.0 => Ok(value / 100.0),
+        "%" if value <= 100.0 => Ok(Share::percent(value).as_fraction()),
         "%" => Err("is more than all; use at most `100%`".to_owned()),
         "" => Err(format!("has no unit; write `{number}%`")),
         _ => Err(format!("has an unknown unit `{unit}`; use `%`")),

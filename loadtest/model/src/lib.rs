@@ -29,6 +29,7 @@ pub mod mix;
 pub mod plan;
 #[cfg(feature = "data")]
 pub mod protocol;
+pub mod quantity;
 #[cfg(feature = "data")]
 pub mod random;
 #[cfg(feature = "data")]

@@ -5,7 +5,7 @@ use super::element::{Element, Item};
 use super::plan::{Around, PlanReader, SILENT};
 use super::variables::{Variables, read_number};
 use crate::import::recording::Runs;
-use loadtest_model::definition::Think;
+use loadtest_model::definition::{Share, Think};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -100,7 +100,8 @@ impl PlanReader {
         let share = share.map(|share| share.children.last().unwrap_or(share).text.trim());
         match share.and_then(|share| share.parse::<f64>().ok()) {
             Some(share) if (0.0..100.0).contains(&share) => {
-                self.weigh(first, &(share / 100.0).to_string(), None);
+                let share = Share::percent(share).as_fraction();
+                self.weigh(first, &share.to_string(), None);
             }
             Some(_) => {}
             None => {

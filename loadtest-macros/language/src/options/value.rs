@@ -1,5 +1,6 @@
 //! Durations, rates and shares as they are written in attributes.
 
+use loadtest_model::quantity::Share;
 use proc_macro2::{Ident, Span};
 use quote::quote;
 use std::ops::RangeInclusive;
@@ -141,7 +142,7 @@ pub(super) fn parse_share(input: ParseStream<'_>) -> syn::Result<f64> {
     let percent =
         parse_number(input, 0.0..=100.0, SHARE).map_err(|error| parse_error(&error, SHARE))?;
     match input.parse::<Option<Token![%]>>()? {
-        Some(_) => Ok(percent / 100.0),
+        Some(_) => Ok(Share::percent(percent).as_fraction()),
         None => Err(syn::Error::new(
             span,
             format!("`{percent}` has no unit: write `{percent}%`"),

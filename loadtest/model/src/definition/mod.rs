@@ -9,7 +9,6 @@ mod expect;
 mod graphql;
 mod letter;
 mod load;
-mod quantity;
 mod rendezvous;
 mod repeat;
 #[cfg(any(test, feature = "fixtures"))]
@@ -21,6 +20,7 @@ mod think;
 mod websocket;
 
 pub use crate::micros;
+pub use crate::quantity::{Rate, Share};
 pub use crate::threshold::{
     Better, Bound, Comparator, GaugeFigure, Metric, Part, Scope, Statistic, Subject, Threshold,
     Unit,
@@ -31,7 +31,6 @@ pub use expect::{Expect, StatusRange};
 pub use graphql::GraphqlDef;
 pub use letter::Letter;
 pub use load::{Load, Shape, Stage};
-pub use quantity::{Rate, Share};
 pub use rendezvous::Rendezvous;
 pub use repeat::{Retry, Trigger, Until};
 pub use scenario::{

@@ -2,6 +2,7 @@
 
 use super::Bound;
 use super::grammar::{ThresholdMistake, ThresholdParser};
+use crate::quantity::Share;
 use crate::threshold::Unit;
 use std::ops::Range;
 use std::time::Duration;
@@ -80,7 +81,7 @@ impl Quantity<'_> {
     fn share(&self) -> Result<f64, ThresholdMistake> {
         let digits = self.digits;
         match self.unit {
-            "%" if self.value <= 100.0 => Ok(self.value / 100.0),
+            "%" if self.value <= 100.0 => Ok(Share::percent(self.value).as_fraction()),
             "%" => self.fail("a share is from 0% to 100%"),
             "" if self.value > 0.0 && self.value < 1.0 => {
                 // the share that it is in other tools, without what multiplying floats leaves behind
