@@ -132,17 +132,10 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 break;
             };
             let pausing = Instant::now();
-            if self.context.def.last {
-                // The load is over then, and its end does not cut the pause short.
-                tokio::time::sleep(pause).await;
-            } else {
-                self.context.state.pause_unless_stopping(pause).await;
-            }
+            // The end of the load does not cut it short, or a target would be blamed for what it had no time to do. The
+            // end of the grace does, and what it cuts off is cancelled.
+            tokio::time::sleep(pause).await;
             attempt.paused += pausing.elapsed();
-            if !self.context.def.last && !self.context.state.is_running() {
-                attempt.is_cut_off = attempt.result.is_ok();
-                break;
-            }
         }
         if attempt.result.is_err() {
             let (root, step) = (RootCause::Failed, self.context.step);

@@ -169,6 +169,7 @@ struct Case {
     leaves_out: bool,
     fails_checks: bool,
     stop: Option<Duration>,
+    grace: Option<Duration>,
 }
 
 /// One user that goes through `steps` so often.
@@ -179,12 +180,14 @@ fn times(iterations: u64, steps: Vec<StepDef>) -> Case {
         leaves_out: false,
         fails_checks: false,
         stop: None,
+        grace: None,
     }
 }
 
 impl Case {
     fn scenario(&self) -> &'static Scenario {
-        let definition = sample::scenario(Some(self.load.clone()), self.steps.clone());
+        let mut definition = sample::scenario(Some(self.load.clone()), self.steps.clone());
+        definition.grace = self.grace;
         Box::leak(Box::new(Scenario {
             definition,
             root: "",
@@ -418,17 +421,36 @@ fn a_request_that_was_never_written_is_no_retry() {
 }
 
 #[test]
-fn a_retry_that_the_end_of_the_run_prevents_leaves_its_failure() {
+fn the_end_of_the_load_cuts_no_pause_before_a_retry_short_and_makes_no_failure() {
     let steps = vec![StepDef {
         retry: Some(retry(3, &[status(503)])),
         ..step("a")
     }];
-    let mut case = times(1, steps);
-    case.stop = Some(ms(50));
-    let (all, seen) = case.run(|_| (ms(10), Status(503)));
-    assert_eq!(seen.len(), 1);
-    assert_eq!((all.steps[0].failed, all.steps[0].cancelled), (1, 0));
-    assert_eq!((all.journey.failed, all.journey.cancelled), (1, 0));
+    // By itself, and as Ctrl-C ends it.
+    for stop in [None, Some(ms(50))] {
+        let mut case = times(0, steps.clone());
+        case.load = Load::new(Shape::Users {
+            users: 1,
+            ramp_up: Duration::ZERO,
+            duration: ms(60),
+        });
+        case.stop = stop;
+        let (all, seen) = case.run(|n| match n {
+            0 | 1 => (ms(10), Status(503)),
+            _ => (ms(10), Body("")),
+        });
+        assert_eq!(seen, [ms(0), ms(110), ms(320)]);
+        let (step, journey) = (&all.steps[0], &all.journey);
+        assert_eq!((step.ok, step.failed, step.cancelled), (1, 0, 0));
+        assert_eq!((journey.ok, journey.failed, journey.cancelled), (1, 0, 0));
+        // What the end of the grace cuts off was not refused as often as it may be.
+        case.grace = Some(ms(200));
+        let (all, seen) = case.run(|_| (ms(10), Status(503)));
+        assert_eq!(seen, [ms(0), ms(110)]);
+        let (step, journey) = (&all.steps[0], &all.journey);
+        assert_eq!((step.executed, step.cancelled), (0, 1));
+        assert_eq!((journey.failed, journey.cancelled), (0, 1));
+    }
 }
 
 #[test]
@@ -554,10 +576,11 @@ fn an_answer_that_the_end_of_the_run_prevents_is_cancelled() {
     ];
     let mut case = times(3, steps);
     case.stop = Some(ms(700));
+    case.grace = Some(ms(1_000));
     let (all, seen) = case.run(|_| (ms(10), Body("not yet")));
-    assert_eq!(seen, [ms(0), ms(510)]);
+    assert_eq!(seen, [ms(0), ms(510), ms(1_020), ms(1_530)]);
     let step = &all.steps[0];
-    assert_eq!((step.executed, step.cancelled, step.requests), (0, 1, 2));
+    assert_eq!((step.executed, step.cancelled, step.requests), (0, 1, 4));
     assert_eq!(met(&all.steps[1]), 0, "the journey ends there");
     let journey = &all.journey;
     assert_eq!((journey.ok, journey.failed, journey.cancelled), (0, 0, 1));
@@ -690,7 +713,7 @@ fn under_cargo_test_a_step_waits_and_tries_again_as_it_does_under_load() {
 }
 
 #[test]
-fn a_load_that_ends_by_itself_cancels_what_still_waits() {
+fn a_step_that_waits_goes_on_until_the_grace_after_the_load_is_over() {
     let steps = vec![StepDef {
         until: Some(until(500, 30_000)),
         ..step("job")
@@ -701,8 +724,15 @@ fn a_load_that_ends_by_itself_cancels_what_still_waits() {
         ramp_up: Duration::ZERO,
         duration: ms(2_000),
     });
+    let (all, seen) = case.run(|n| match n {
+        5 => (ms(10), Body("done")),
+        _ => (ms(10), Body("not yet")),
+    });
+    assert_eq!(seen.len(), 6);
+    assert_eq!((all.steps[0].ok, all.steps[0].cancelled), (1, 0));
+    case.grace = Some(ms(1_000));
     let (all, seen) = case.run(|_| (ms(10), Body("not yet")));
-    assert_eq!(seen.len(), 4, "at 0, 510, 1 020 and 1 530 ms");
+    assert_eq!(seen.len(), 6, "from 0 to 2 550 ms");
     assert_eq!(all.steps[0].cancelled, 1);
 }
 

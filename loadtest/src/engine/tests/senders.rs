@@ -486,7 +486,7 @@ fn a_request_that_the_step_drops_is_counted_as_failed() {
 }
 
 #[test]
-fn a_pause_under_way_ends_with_the_load_and_later_ones_last() {
+fn the_end_of_the_load_cuts_no_pause_short() {
     fn long(http: &mut Http) -> Local<'_, Result<(), Halt>> {
         Box::pin(async move {
             for _ in 0..3 {
@@ -499,9 +499,9 @@ fn a_pause_under_way_ends_with_the_load_and_later_ones_last() {
     let steps = vec![itself("a")];
     let load = users(1, Duration::ZERO, ms(1_000));
     let ran = go(scenario_of!(load, steps, long), |_| (ms(100), Ok("")));
-    assert_eq!(ran.seen, [ms(0), ms(1_000), ms(3_100)]);
+    assert_eq!(ran.seen, [ms(0), ms(2_100), ms(4_200)]);
     assert_eq!(ran.all().journey.ok, 1);
-    assert_eq!(ran.done.elapsed, ms(5_200));
+    assert_eq!(ran.done.elapsed, ms(6_300));
 }
 
 #[test]
