@@ -3,7 +3,7 @@
 use super::channel::{CallTarget, Channel, Lease};
 use super::log::CallLog;
 use super::messages::MessageCounter;
-use super::status::{CallStatus, declared_timeout, head_failure};
+use super::status::{CallStatus, declared_timeout, head_failure, refuse_broken_details};
 use super::upload::{BoxError, OutgoingBody, Upload};
 use crate::transport::network::Network;
 use crate::transport::pool::StreamPermit;
@@ -107,7 +107,8 @@ impl CallTarget {
             return Err(log.stage.timeout_failure(false, timeout).into());
         };
         let (response, upload, permit) = answered?;
-        let (head, stream) = response.into_parts();
+        let (mut head, stream) = response.into_parts();
+        refuse_broken_details(&mut head.headers);
         log.head(head.status, &head.headers);
         let channel = &self.channel;
         heed_stop(&head.headers, &channel.network, &channel.origin.to_string());
@@ -347,10 +348,11 @@ impl UnreadAnswer {
                 None => self.is_at_trailers = true,
             }
         }
-        let trailers = match std::task::ready!(self.stream.poll_trailers(cx)) {
+        let mut trailers = match std::task::ready!(self.stream.poll_trailers(cx)) {
             Ok(trailers) => trailers.unwrap_or_default(),
             Err(error) => return Poll::Ready(Err(broken(&error))),
         };
+        refuse_broken_details(&mut trailers);
         heed_stop(&trailers, &self.network, &self.origin);
         if let Some(shown) = &mut log.shown {
             shown.trailers = Some(trailers.clone());
@@ -364,6 +366,10 @@ impl UnreadAnswer {
             let words = format!("the answer ended {within}without the status of the call");
             return Poll::Ready(Err(Failure::new(ErrorKind::BodyTruncated, words)));
         };
+        if status.code == 0 && self.counter.is_within() {
+            let words = "the answer ended within a message, though the status of the call is OK";
+            return Poll::Ready(Err(Failure::new(ErrorKind::BodyTruncated, words)));
+        }
         log.finish(status.into_result());
         Poll::Ready(Ok(Frame::trailers(trailers)))
     }

@@ -2,6 +2,8 @@
 
 use crate::redact;
 use crate::transport::{ErrorKind, Failure};
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, Engine as _, GeneralPurpose, GeneralPurposeConfig};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use loadtest_model::metrics::status_label;
@@ -11,11 +13,19 @@ use std::time::Duration;
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
+const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+
+/// Base64 as metadata has it, with padding or without ("Requests" of "gRPC over HTTP2").
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// The code of a status that cannot be read.
 const UNKNOWN: u16 = 2;
 const DEADLINE_EXCEEDED: u16 = 4;
 const PERMISSION_DENIED: u16 = 7;
+const INTERNAL: u16 = 13;
 const UNAVAILABLE: u16 = 14;
 
 /// The status that a call ended with.
@@ -57,6 +67,26 @@ impl CallStatus {
             "" => label,
             message => format!("{label}: {message}"),
         }
+    }
+}
+
+/// Takes details that are no Base64 out of a head or trailers, since they make the client of `tonic` panic. The call has
+/// failed by them, and its message says so.
+pub(super) fn refuse_broken_details(headers: &mut HeaderMap) {
+    let is_broken = |value: &HeaderValue| BASE64.decode(value.as_bytes()).is_err();
+    if !headers.get_all(DETAILS).into_iter().any(is_broken) {
+        return;
+    }
+    headers.remove(DETAILS);
+    let status = CallStatus::from_headers(headers);
+    let said = status.as_ref().map_or("", |status| &*status.message);
+    let comma = if said.is_empty() { "" } else { "; " };
+    let words = format!("{said}{comma}its `grpc-status-details-bin` is no Base64");
+    if let Ok(message) = HeaderValue::from_str(&encode_percent(&words)) {
+        headers.insert(MESSAGE, message);
+    }
+    if status.is_some_and(|status| status.code == 0) {
+        headers.insert(STATUS, HeaderValue::from(INTERNAL));
     }
 }
 
@@ -208,6 +238,28 @@ mod tests {
         assert_eq!(status("five", ""), "UNKNOWN");
         assert_eq!(status("200", ""), "UNKNOWN");
         assert_eq!(CallStatus::from_headers(&headers(&[])), None);
+    }
+
+    #[test]
+    fn details_that_are_no_base64_are_a_failure_and_others_stay() {
+        let read = |code, details| {
+            let mut all = headers(&[
+                ("grpc-status", code),
+                ("grpc-message", "gone"),
+                ("grpc-status-details-bin", details),
+            ]);
+            refuse_broken_details(&mut all);
+            let status = CallStatus::from_headers(&all).unwrap().describe();
+            (status, all.contains_key(DETAILS))
+        };
+        for details in ["CAUSBGdvbmU", "CAUSBGdvbmU=", ""] {
+            assert_eq!(read("5", details), ("NOT_FOUND: gone".to_owned(), true));
+        }
+        let broken = "gone; its `grpc-status-details-bin` is no Base64";
+        for details in ["%%%", "a", "CAUSBGdvbmU=="] {
+            assert_eq!(read("5", details), (format!("NOT_FOUND: {broken}"), false));
+        }
+        assert_eq!(read("0", "-_-"), (format!("INTERNAL: {broken}"), false));
     }
 
     #[test]
