@@ -29,6 +29,7 @@ mod observe;
 mod policy;
 mod post;
 mod process;
+mod protected;
 mod samples;
 mod selection;
 mod session;

@@ -9,7 +9,8 @@ use crate::export::Format;
 use crate::export::pdf::Font;
 use crate::export::terminal::Extent;
 use crate::files;
-use crate::store::{self, Measured, RunFolder, Store};
+use crate::protected::check_output;
+use crate::store::{Measured, RunFolder, Store};
 use crate::suggestion::join_some;
 use jiff::Timestamp;
 use loadtest_model::card::{Report, worst_exit_code};
@@ -53,9 +54,6 @@ impl Exports {
                 continue;
             };
             check_path(path)?;
-            if store::is_of_a_run(path) {
-                return Err(over_record(path));
-            }
             reserve_path(&mut taken, export.format, path)?;
         }
         let mut checked = Self {
@@ -112,9 +110,7 @@ impl Exports {
         let mut taken: Vec<(Format, PathBuf)> = Vec::new();
         for export in self.all.iter().filter(|export| !export.is_result()) {
             let path = export_path(export, folder);
-            if store::is_of_a_run(&path) {
-                return Err(over_record(&path));
-            }
+            check_output(&path)?;
             reserve_path(&mut taken, export.format, &path)?;
         }
         Ok(())
@@ -350,14 +346,8 @@ pub(super) fn check_path(path: &Path) -> Result<(), Error> {
     if is_device(path) {
         return Ok(());
     }
+    check_output(path)?;
     files::try_write(path)
-}
-
-fn over_record(path: &Path) -> Error {
-    Error::usage(format!(
-        "refusing to overwrite `{}`, part of the record of a run, with a report",
-        path.display()
-    ))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -7,7 +7,7 @@ use crate::cli::SamplesArgs;
 use crate::console;
 use crate::error::Error;
 use crate::process::{self, Stream};
-use crate::store;
+use crate::protected::describe_protected;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use follow::Follower;
@@ -102,11 +102,11 @@ impl SamplesPlan {
         };
         let writer: Box<dyn Write + Send> = match &path {
             None => Box::new(OutputStream),
-            Some(path) if store::is_of_a_run(path) => {
-                let reason = "it is a part of a record, which nothing may overwrite";
-                return Err(failed(path, reason.to_owned()));
-            }
             Some(path) => {
+                if let Some(what) = describe_protected(path) {
+                    let reason = format!("it is {what}, which nothing may overwrite");
+                    return Err(failed(path, reason));
+                }
                 let file = create_file(path).map_err(|error| failed(path, error.to_string()))?;
                 Box::new(file)
             }

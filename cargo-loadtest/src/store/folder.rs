@@ -6,13 +6,14 @@ use crate::error::Error;
 use crate::files;
 use crate::files::write_json;
 use crate::journal;
+use flate2::read::GzDecoder;
 use loadtest_model::card::Report;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::protocol::TrialFiles;
 use loadtest_model::record::{Environment, RunRecord, SCHEMA_VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const RECORD: &str = "record.json";
@@ -295,17 +296,34 @@ pub(crate) fn is_of_a_run(path: &Path) -> bool {
     let path = path.canonicalize().unwrap_or(path.to_path_buf());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_part = [RECORD, HEADER, COMPARISON, "mix.json", "search.jsonl"].contains(&&*name)
-        || ["journal-", "observed-", "record-", "request-", "spans-"]
-            .iter()
-            .any(|begin| name.starts_with(begin));
+        || [
+            "journal-",
+            "observed-",
+            "record-",
+            "request-",
+            "samples-",
+            "spans-",
+        ]
+        .iter()
+        .any(|begin| name.starts_with(begin));
     let is_there = |name: &str| path.with_file_name(name).exists();
     path.is_file() && (is_part && (is_there(RECORD) || is_there(HEADER)) || is_record(&path))
 }
 
 /// Returns true if a file begins as records do.
 fn is_record(path: &Path) -> bool {
+    std::fs::File::open(path).is_ok_and(begins_as_record)
+}
+
+/// Returns true if a file is a compressed record, as baselines have them.
+pub(crate) fn is_packed_record(path: &Path) -> bool {
+    let file = std::fs::File::open(path);
+    file.is_ok_and(|file| begins_as_record(GzDecoder::new(file)))
+}
+
+fn begins_as_record(file: impl Read) -> bool {
     let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(64).read_to_end(&mut begin));
+    let read = file.take(64).read_to_end(&mut begin);
     let begin = String::from_utf8_lossy(&begin);
     read.is_ok() && begin.starts_with("{\"schema_version\":") && begin.contains(",\"run_id\":")
 }

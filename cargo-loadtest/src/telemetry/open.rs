@@ -9,7 +9,7 @@ use super::sink::remote_write::RemoteWriteSink;
 use super::sink::statsd::StatsdSink;
 use super::sink::{HttpTarget, Sink};
 use crate::config::{SinkConfig, SinkFormat};
-use crate::store;
+use crate::protected::describe_protected;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -73,8 +73,8 @@ fn open_file(path: Option<PathBuf>, run: &str) -> Result<Option<File>, String> {
         return Ok(None);
     }
     let path = PathBuf::from(path.to_string_lossy().replace("{run}", run));
-    if store::is_of_a_run(&path) {
-        return Err("its `path` is a part of a record, which nothing may overwrite".to_owned());
+    if let Some(what) = describe_protected(&path) {
+        return Err(format!("its `path` is {what}, which nothing may overwrite"));
     }
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| format!("its folder: {}", error.kind()))?;

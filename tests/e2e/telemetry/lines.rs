@@ -155,7 +155,7 @@ fn a_record_is_never_overwritten() {
     let before = run.text("record.json");
     let to = format!("--send json={}", run.0.join("record.json").display());
     let sent = sandbox.call().arg("send").line(&to).run();
-    sent.exits(1).says(&["a part of a record"]);
+    sent.exits(1).says(&["part of the record of a run"]);
     assert_eq!(run.text("record.json"), before);
 }
 
