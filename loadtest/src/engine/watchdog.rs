@@ -72,12 +72,22 @@ impl Watchdog {
 /// Detects from another thread which step blocks the thread of a worker.
 #[derive(Debug, Default)]
 pub(super) struct BlockingStepDetector {
-    /// The turn of a step that each worker was seen in, and since when.
-    slices: Vec<Option<(ThreadSlice, Instant)>>,
+    /// The turn of a step that each worker was seen in.
+    slices: Vec<Option<SeenSlice>>,
     last: Option<Instant>,
     /// The first step that was seen to block a thread since the last call of
     /// [`take_blocking_step`](Self::take_blocking_step).
     blocking_step: Option<usize>,
+}
+
+/// A turn of a step that goes on.
+#[derive(Debug, Clone, Copy)]
+struct SeenSlice {
+    turn: ThreadSlice,
+    /// When it was seen first, later by all the time for which the whole process stood still.
+    since: Instant,
+    /// From when on it was looked at without such a standstill.
+    watched_from: Instant,
 }
 
 impl BlockingStepDetector {
@@ -88,9 +98,14 @@ impl BlockingStepDetector {
         workers: impl Iterator<Item = &'a ThreadOccupancy>,
     ) {
         let last = self.last.replace(now).unwrap_or(now);
-        if now.saturating_duration_since(last) >= Health::STALL {
-            // The whole process stood still, for an unknown reason.
-            self.slices.clear();
+        let gap = now.saturating_duration_since(last);
+        if gap >= Health::STALL {
+            // The whole process stood still, for an unknown reason: no step is to blame for that time. A turn that goes on
+            // after it is the same, or on a machine with hiccups no thread would ever be given up.
+            for seen in self.slices.iter_mut().flatten() {
+                seen.since += gap;
+                seen.watched_from = now;
+            }
         }
         for (worker, busy) in workers.enumerate() {
             if self.slices.len() <= worker {
@@ -98,13 +113,17 @@ impl BlockingStepDetector {
             }
             let seen = &mut self.slices[worker];
             *seen = match (busy.current_slice(), *seen) {
-                (Some(turn), Some((same, since))) if turn == same => {
-                    if now.saturating_duration_since(since) >= Health::STALL {
+                (Some(turn), Some(same)) if turn == same.turn => {
+                    if now.saturating_duration_since(same.watched_from) >= Health::STALL {
                         self.blocking_step.get_or_insert(turn.step_index());
                     }
-                    Some((same, since))
+                    Some(same)
                 }
-                (turn, _) => turn.map(|turn| (turn, now)),
+                (turn, _) => turn.map(|turn| SeenSlice {
+                    turn,
+                    since: now,
+                    watched_from: now,
+                }),
             };
         }
     }
@@ -112,7 +131,7 @@ impl BlockingStepDetector {
     /// Returns whether a turn of a step has kept its thread for longer than `limit` allows that step.
     pub(super) fn is_thread_lost(&self, now: Instant, limit: impl Fn(usize) -> Duration) -> bool {
         (self.slices.iter().flatten())
-            .any(|(turn, since)| now.saturating_duration_since(*since) > limit(turn.step_index()))
+            .any(|seen| now.saturating_duration_since(seen.since) > limit(seen.turn.step_index()))
     }
 
     /// The zero-based number of the step that kept a thread for [`Health::STALL`] or longer.
@@ -163,6 +182,30 @@ mod tests {
         assert_eq!(looks, [false, false, false, false, true]);
         busy[0].begin_step(2);
         assert!(!is_lost(240));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_machine_with_hiccups_gives_a_lost_thread_up_too() {
+        let busy = [ThreadOccupancy::default()];
+        let start = Instant::now();
+        let mut lookout = BlockingStepDetector::default();
+        busy[0].begin_step(1);
+        let mut now = start;
+        let mut looked = Duration::ZERO;
+        let mut is_lost = false;
+        // After each second, in which it looks ten times, all stands still for 150 ms.
+        for look in 0..400 {
+            let gap = if look % 10 == 9 { ms(150) } else { ms(90) };
+            (now, looked) = (now + gap, looked + if gap == ms(90) { gap } else { ms(0) });
+            lookout.observe_workers(now, busy.iter());
+            is_lost = lookout.is_thread_lost(now, |_| ms(30_000));
+            if is_lost {
+                break;
+            }
+        }
+        assert!(is_lost);
+        // The first look sees it for no time yet.
+        assert_eq!(looked, ms(30_000 / 90 * 90 + 90 + 90));
     }
 
     fn ms(ms: u64) -> Duration {
