@@ -3,8 +3,8 @@
 use super::request_log::RequestLog;
 use super::step_client::StepClient;
 use crate::chain::{EventSource, HttpError, Local, RequestBuf};
-use crate::transport::events::{EventLog, RawEvent};
-use crate::transport::{Call, Failure, StreamCall, Transport};
+use crate::transport::events::{EventLog, RawEvent, TooMuch};
+use crate::transport::{Call, Failure, StreamCall, Transport, too_much};
 use http::StatusCode;
 use loadtest_model::definition::{Expect, Reads, StreamDef};
 use loadtest_model::metrics::StreamSample;
@@ -30,10 +30,10 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    fn add(&self, event: &RawEvent) {
-        // Times alone have no limit.
-        let _ = self.log.borrow_mut().add(event.clone(), false);
+    fn add(&self, event: &RawEvent) -> Result<(), TooMuch> {
+        self.log.borrow_mut().add(event.clone(), false)?;
         self.events.borrow_mut().push_back(event.clone());
+        Ok(())
     }
 
     /// The status, once the answer is known to be a stream.
@@ -171,8 +171,8 @@ impl<T: Transport> StepClient<T> {
             .request_log
             .open_stream(&request, name.as_deref(), &arrivals);
         let each = |event: &RawEvent| {
-            arrivals.add(event);
-            Ok(false)
+            let added = arrivals.add(event);
+            added.map(|()| false).map_err(|TooMuch| too_much())
         };
         let call = Call {
             request: &request,

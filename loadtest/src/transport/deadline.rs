@@ -1,8 +1,9 @@
 //! The deadline of a user's requests: one timer per user, not one per request.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -22,6 +23,18 @@ pub(super) struct DeadlineTimer {
 #[derive(Debug)]
 pub(super) struct DeadlinePassed;
 
+thread_local! {
+    /// True if a future has given up its turn while it could have gone on.
+    static HAS_YIELDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Gives up the turn of a task that could go on, so that others have theirs, and its deadline is looked at.
+pub(super) fn yield_turn<R>(cx: &Context<'_>) -> Poll<R> {
+    HAS_YIELDED.set(true);
+    cx.waker().wake_by_ref();
+    Poll::Pending
+}
+
 impl DeadlineTimer {
     /// Waits for `future`, but no longer than until `deadline`.
     ///
@@ -34,6 +47,10 @@ impl DeadlineTimer {
         poll_fn(move |cx| {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
+            }
+            // Timers go off between the turns of many tasks, which are long where one always has more to read.
+            if HAS_YIELDED.take() && Instant::now() >= deadline {
+                return Poll::Ready(Err(DeadlinePassed));
             }
             let timer = self
                 .timer

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// The most events whose data is kept.
 const MAX_KEPT_EVENTS: usize = 100_000;
+/// The most events of which the times are kept: some 100 MB.
+const MAX_TIMED_EVENTS: usize = 1_000_000;
 /// The most data that is kept, or that one event has.
 const MAX_KEPT_DATA: usize = 16 * 1024 * 1024;
 
@@ -46,13 +48,15 @@ impl EventLog {
 
     /// Adds an event, with its data if that is wanted.
     pub(crate) fn add(&mut self, mut event: RawEvent, keeps_data: bool) -> Result<(), TooMuch> {
-        if keeps_data {
+        let most = if keeps_data {
             self.kept += event.data.len();
-            if self.kept > MAX_KEPT_DATA || self.events.len() == MAX_KEPT_EVENTS {
-                return Err(TooMuch);
-            }
+            MAX_KEPT_EVENTS
         } else {
             event.data = Bytes::new();
+            MAX_TIMED_EVENTS
+        };
+        if self.kept > MAX_KEPT_DATA || self.events.len() == most {
+            return Err(TooMuch);
         }
         self.events.push(event);
         Ok(())
@@ -324,8 +328,9 @@ mod tests {
         let added = (0..=16 * 1024).map(|_| log.add(event(), true));
         assert_eq!(added.filter(Result::is_err).count(), 1);
         let mut times = EventLog::default();
-        assert!((0..=MAX_KEPT_EVENTS).all(|_| times.add(event(), false).is_ok()));
+        assert!((0..MAX_TIMED_EVENTS).all(|_| times.add(event(), false).is_ok()));
         assert!(times.events.iter().all(|event| event.data.is_empty()));
+        assert_eq!(times.add(event(), false), Err(TooMuch));
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! Counts what passes over a connection, and bounds the head of an answer.
 
+use super::deadline;
 use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
@@ -128,7 +129,13 @@ pub(super) struct MeteredStream {
     ends_by_reading: bool,
     /// True once the peer was gone when something was written, where the end is seen by reading.
     is_unwritable: bool,
+    /// The bytes that were read since there was nothing to read.
+    read_at_once: usize,
 }
+
+/// The most bytes that are read before others have their turn: a target that sends as fast as it is read would else keep the
+/// thread of all users of its worker, and time would stand still for them.
+const MOST_AT_ONCE: usize = 256 * 1024;
 
 /// Returns whether the peer is gone, so that reading will end too.
 pub(super) fn is_peer_gone(error: &io::Error) -> bool {
@@ -147,6 +154,7 @@ impl MeteredStream {
             meter,
             ends_by_reading: false,
             is_unwritable: false,
+            read_at_once: 0,
         }
     }
 
@@ -208,13 +216,22 @@ impl AsyncRead for MeteredStream {
             this.meter.head_too_large.set(true);
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
+        if this.read_at_once >= MOST_AT_ONCE {
+            this.read_at_once = 0;
+            return deadline::yield_turn(cx);
+        }
         let before = buf.filled().len();
-        let result = ready!(match &mut this.stream {
+        let polled = match &mut this.stream {
             TransportStream::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             TransportStream::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
             #[cfg(test)]
             TransportStream::Memory(stream) => Pin::new(stream).poll_read(cx, buf),
-        });
+        };
+        let Poll::Ready(result) = polled else {
+            this.read_at_once = 0;
+            return Poll::Pending;
+        };
+        this.read_at_once += buf.filled().len() - before;
         this.meter.note_error(&result);
         if received.get() == 0 && buf.filled()[before..].starts_with(HTTP1) {
             this.meter.speaks_http1.set(true);

@@ -51,7 +51,7 @@ pub(crate) use message::{
 };
 pub(crate) use network::{Network, NetworkError};
 pub(crate) use socket::{OperationTarget, Sockets};
-pub(crate) use stream::StreamCall;
+pub(crate) use stream::{StreamCall, too_much};
 pub(crate) use trace::{CallTrace, SentRequest};
 pub(crate) use websocket::{
     SocketConnection, SocketMessage, TranscriptLine, count_open_sockets, count_reopened_socket,

@@ -343,8 +343,8 @@ pub(super) fn silence(idle: Duration) -> Failure {
     )
 }
 
-fn too_much() -> Failure {
-    let words = "the stream has more than 16 MiB of data or 100,000 events; `Events<()>` keeps their times alone";
+pub(crate) fn too_much() -> Failure {
+    let words = "the stream has more than 16 MiB of data or 100,000 events; `Events<()>` keeps the times alone, of 1,000,000";
     Failure::new(ErrorKind::BodyTooLarge, words)
 }
 

@@ -96,6 +96,8 @@ error_kinds! {
     WsProtocol = "ws.protocol",
     /// A message of a WebSocket is larger than the limit, or grows beyond it.
     WsTooLarge = "ws.too_large",
+    /// The target does not read what is sent over a WebSocket, and more waits for it than is kept.
+    WsUnread = "ws.unread",
     /// A gRPC call ended with another status than `OK`.
     GrpcStatus = "grpc.status",
     /// The answer of a GraphQL server has errors.

@@ -22,6 +22,13 @@ pub(super) const MAX_KEPT_MESSAGES: usize = 1_024;
 pub(super) const MAX_KEPT_BYTES: usize = 1 << 20;
 /// How long the close frame of the target is waited for.
 pub(super) const CLOSING_TIME: Duration = Duration::from_secs(1);
+/// The most bytes that wait for a target that does not read: two messages of the largest size.
+const MAX_UNWRITTEN: usize = 2 * MAX_MESSAGE;
+/// The bytes that are written and yet kept, at most.
+const MUCH_WRITTEN: usize = 64 * 1024;
+/// The bytes that wait for the target from which on only the last ping is answered.
+const MAX_UNWRITTEN_PONGS: usize = 4 * 1024;
+
 /// The code of a connection that ended without a close frame.
 const ABNORMAL: u16 = 1006;
 /// The code of a close frame without one.
@@ -44,6 +51,8 @@ pub(super) struct SocketState {
     /// Frames that are to be written, of which so much is.
     pub(super) outgoing: Vec<u8>,
     pub(super) written: usize,
+    /// The place in it of its last frame, where that is a pong.
+    last_pong: Option<usize>,
     /// Messages that nobody has taken, oldest first.
     messages: VecDeque<SocketMessage>,
     kept_bytes: usize,
@@ -160,7 +169,14 @@ impl SocketConnection {
             return Err(failure);
         }
         let is_compressed = compressed.is_some();
-        let out = &mut state.outgoing;
+        if state.unwritten() + payload.len() > MAX_UNWRITTEN {
+            let words = format!(
+                "the target does not read what is sent: {} bytes wait for it",
+                state.unwritten()
+            );
+            return Err(Failure::new(ErrorKind::WsUnread, words));
+        }
+        let out = state.append();
         write_frame(out, opcode, is_compressed, payload, random_mask());
         count_sent(message.len());
         state.note(|| TranscriptLine {
@@ -185,8 +201,7 @@ impl SocketConnection {
 
     /// Returns the bytes that were sent and are not written, since the target does not take them.
     pub(crate) fn unwritten(&self) -> usize {
-        let state = self.state();
-        state.outgoing.len() - state.written
+        self.state().unwritten()
     }
 
     /// Writes a ping, and waits for its pong; returns when that came.
@@ -201,7 +216,7 @@ impl SocketConnection {
             }
             state.pings += 1;
             let payload = state.pings.to_be_bytes();
-            let out = &mut state.outgoing;
+            let out = state.append();
             write_frame(out, Opcode::Ping, false, &payload, random_mask());
             let ping =
                 || TranscriptLine::control(true, SocketFrame::Ping, &payload, Instant::now());
@@ -351,9 +366,47 @@ impl SocketState {
         }
     }
 
+    /// Returns the bytes that wait for the target.
+    fn unwritten(&self) -> usize {
+        self.outgoing.len() - self.written
+    }
+
+    /// Forgets what is written, where that is much: a target that reads slowly may never have read all.
+    pub(super) fn forget_written(&mut self) {
+        if self.written > MUCH_WRITTEN && self.written > self.outgoing.len() / 2 {
+            self.outgoing.drain(..self.written);
+            self.last_pong = self.last_pong.and_then(|at| at.checked_sub(self.written));
+            self.written = 0;
+        }
+    }
+
+    /// Returns where the next frame is to be written.
+    pub(super) fn append(&mut self) -> &mut Vec<u8> {
+        self.last_pong = None;
+        &mut self.outgoing
+    }
+
+    /// Has a pong written. While the target reads nothing, the last one takes the place of the one before (RFC 6455,
+    /// section 5.5.3): a target that only sends pings would else fill the memory.
+    fn write_pong(&mut self, payload: &[u8]) {
+        let before = self.last_pong.filter(|at| *at >= self.written);
+        if let Some(before) = before.filter(|_| self.unwritten() > MAX_UNWRITTEN_PONGS) {
+            self.outgoing.truncate(before);
+        }
+        let at = self.outgoing.len();
+        write_frame(
+            &mut self.outgoing,
+            Opcode::Pong,
+            false,
+            payload,
+            random_mask(),
+        );
+        self.last_pong = Some(at);
+    }
+
     /// Has a close frame with `code` written.
     pub(super) fn write_close(&mut self, code: u16) {
-        write_close(&mut self.outgoing, code, random_mask());
+        write_close(self.append(), code, random_mask());
         self.note(|| TranscriptLine::close(true, code, "", Instant::now()));
     }
 
@@ -437,8 +490,7 @@ impl SocketState {
             Received::Ping(payload) => {
                 self.note(|| TranscriptLine::control(false, SocketFrame::Ping, &payload, at));
                 if self.closing.is_none() {
-                    let out = &mut self.outgoing;
-                    write_frame(out, Opcode::Pong, false, &payload, random_mask());
+                    self.write_pong(&payload);
                     self.note(|| TranscriptLine::control(true, SocketFrame::Pong, &payload, at));
                 }
             }

@@ -159,7 +159,7 @@ impl SocketTask {
         while state.written < state.outgoing.len() {
             let rest = &state.outgoing[state.written..];
             match Pin::new(&mut self.io).poll_write(context, rest) {
-                Poll::Pending => return,
+                Poll::Pending => return state.forget_written(),
                 Poll::Ready(Ok(0)) => {
                     state.end(SocketEnd::Lost(Some(io::ErrorKind::WriteZero)));
                     return;
@@ -178,7 +178,7 @@ impl SocketTask {
         }
         if state.written > 0 {
             state.written = 0;
-            state.outgoing.clear();
+            state.append().clear();
             if state.outgoing.capacity() > RETAINED_CAPACITY {
                 state.outgoing = Vec::new();
             }
@@ -301,6 +301,62 @@ mod tests {
             let (_connection, mut target, _task) = open(false);
             target.write_all(b"\x89\x02hi").await.unwrap();
             assert_eq!(read_frame(&mut target).await, (0x8a, b"hi".to_vec()));
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pings_of_a_target_that_reads_nothing_fill_no_memory() {
+        local(async {
+            let (connection, mut target, _task) = open(false);
+            let ping = |number: u32| {
+                let number = number.to_be_bytes();
+                [&[0x89, 4], &number[..]].concat()
+            };
+            // In turns it reads a little, so that something is always written and never all.
+            for number in 0..200_000_u32 {
+                target.write_all(&ping(number)).await.unwrap();
+                if number % 1_000 == 0 {
+                    let before = connection.state().outgoing.len();
+                    assert!(before <= 2 * READ_SIZE, "{before} bytes at {number}");
+                    let mut some = vec![0; READ_SIZE / 2];
+                    let _read = target.read(&mut some).await.unwrap();
+                }
+            }
+            // Of all that is left, the last is the answer to the last ping.
+            target.write_all(&ping(200_000)).await.unwrap();
+            let mut rest = Vec::new();
+            let mut some = vec![0; READ_SIZE];
+            let second = std::time::Duration::from_secs(1);
+            while let Ok(read) = tokio::time::timeout(second, target.read(&mut some)).await {
+                rest.extend_from_slice(&some[..read.unwrap()]);
+            }
+            let last = &rest[rest.len() - 10..];
+            assert_eq!(last[..2], [0x8a, 0x84]);
+            let number: Vec<u8> = last[6..]
+                .iter()
+                .zip(&last[2..6])
+                .map(|(a, b)| a ^ b)
+                .collect();
+            assert_eq!(number, 200_000_u32.to_be_bytes());
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_target_does_not_read_has_a_bound() {
+        local(async {
+            let (connection, _target, _task) = open(false);
+            let message = vec![0; 12 << 20];
+            for _ in 0..2 {
+                connection.send(false, &message).unwrap();
+                tokio::task::yield_now().await;
+            }
+            let failure = connection.send(false, &message).unwrap_err();
+            assert_eq!(failure.kind, ErrorKind::WsUnread);
+            let words = "the target does not read what is sent: ";
+            assert!(failure.message.starts_with(words), "{}", failure.message);
+            connection.send(false, b"a short one has room").unwrap();
         })
         .await;
     }
