@@ -1,6 +1,8 @@
 //! Streams of events as they come: server-sent events, and a value on each line. No I/O here.
 
 use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -24,6 +26,29 @@ pub struct RawEvent {
     pub(crate) at: Duration,
     /// True if the same read completed the event before it.
     pub(crate) is_together: bool,
+}
+
+impl RawEvent {
+    /// Returns whether it says that the service failed: an event of the name `error`, or an object with an `error` that
+    /// is one, as the services of OpenAI, Anthropic and Ollama send them.
+    pub(super) fn is_error(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Said {
+            error: Value,
+        }
+        if self.name.as_deref() == Some("error") {
+            return true;
+        }
+        // Most events are none, and are not read twice.
+        let text = std::str::from_utf8(&self.data).unwrap_or_default();
+        text.trim_start().starts_with('{')
+            && text.contains("\"error\"")
+            && serde_json::from_str(text).is_ok_and(|Said { error }| match error {
+                Value::String(words) => !words.is_empty(),
+                Value::Object(fields) => !fields.is_empty(),
+                _ => false,
+            })
+    }
 }
 
 /// The events of an answer, so far.
@@ -312,6 +337,38 @@ mod tests {
         );
         assert_eq!(of("application/x-ndjson"), Some(Framing::Lines));
         assert_eq!(of("application/json"), None);
+    }
+
+    #[test]
+    fn an_event_that_says_that_the_service_failed_is_known() {
+        let is_error = |name: Option<&str>, data: &'static str| {
+            let event = RawEvent {
+                data: Bytes::from_static(data.as_bytes()),
+                name: name.map(Into::into),
+                ..RawEvent::default()
+            };
+            event.is_error()
+        };
+        assert!(is_error(None, r#"{"error": {"message": "overloaded"}}"#));
+        assert!(is_error(None, r#" {"error":"model not found"}"#));
+        assert!(is_error(
+            Some("message"),
+            r#"{"type":"error","error":{"type":"overloaded_error"}}"#
+        ));
+        assert!(is_error(Some("error"), "gone"));
+        for data in [
+            r#"{"error": null, "text": "a"}"#,
+            r#"{"error": false}"#,
+            r#"{"error": ""}"#,
+            r#"{"error": {}}"#,
+            r#"{"text": "an \"error\" in {\"error\": 1}"}"#,
+            r#"{"choices": [{"error": "x"}]}"#,
+            r#"["error", {"error": "x"}]"#,
+            "an error",
+            "",
+        ] {
+            assert!(!is_error(None, data), "{data}");
+        }
     }
 
     #[test]

@@ -273,6 +273,11 @@ fn take_event(log: &mut EventLog, event: RawEvent, call: StreamCall<'_>) -> Stre
     {
         return StreamState::Marked;
     }
+    if event.is_error() {
+        let said = quote_short(&event).unwrap_or_default();
+        let words = format!("the service failed within its stream: {said}");
+        return StreamState::Failed(Failure::new(ErrorKind::StreamError, words));
+    }
     let ends = (call.each)(&event);
     if let Err(TooMuch) = log.add(event, call.keeps_data) {
         return StreamState::Failed(too_much());

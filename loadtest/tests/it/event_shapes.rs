@@ -144,28 +144,37 @@ fn streams_of_models_are_read_as_they_mean_it_wherever_their_bytes_are_cut() {
 
 #[test]
 fn an_error_that_a_model_sends_within_a_stream_fails_it() {
-    let (first, _) = CHAT
-        .split_once("data: {\"id\":\"c-1\",\"choices\":[],")
-        .unwrap();
-    let error = "data: {\"error\":{\"message\":\"Overloaded\",\"code\":503}}\n\n";
-    for end in ["", "data: [DONE]\n\n"] {
-        let body = [first, error, end].concat();
-        let card = run(chat(), "text/event-stream", body, false);
+    let said = r#"{"error":{"message":"Overloaded","code":503}}"#;
+    let named = r#"{"type":"error","error":{"type":"overloaded_error"}}"#;
+    let line = r#"{"error":"model not found"}"#;
+    let of_chat = format!("data: {said}\n\n");
+    let done = format!("{of_chat}data: [DONE]\n\n");
+    let of_messages = format!("event: error\ndata: {named}\n\n");
+    let of_lines = format!("{line}\n");
+    for (scenario, content_type, whole, error, quoted) in [
+        (chat(), "text/event-stream", CHAT, &of_chat, said),
+        (chat(), "text/event-stream", CHAT, &done, said),
+        (
+            messages(),
+            "text/event-stream",
+            MESSAGES,
+            &of_messages,
+            named,
+        ),
+        (lines(), "application/x-ndjson", LINES, &of_lines, line),
+    ] {
+        // Instead of the last event, or of the last two.
+        let cut = whole.trim_end().rfind('\n').unwrap() + 1;
+        let cut = whole[..cut].trim_end().rfind('\n').unwrap() + 1;
+        let first = whole[..cut].trim_end_matches("event: message_stop\n");
+        let body = [first, error].concat();
+        let card = run(scenario, content_type, body, false);
         let [failure] = &card.errors[..] else {
-            panic!("{:?}", card.errors)
+            panic!("{quoted}: {:?}", card.errors)
         };
         assert_eq!((failure.count, card.steps[0].failed), (2, 2));
         let (kind, words) = (failure.kind.name(), &*failure.example);
-        if end.is_empty() {
-            assert_eq!(kind, "stream.unfinished", "{words}");
-            let last = "; the last one: {\"error\":{\"message\":\"Overloaded\",\"code\":503}}";
-            assert!(words.ends_with(last), "{words}");
-        } else {
-            assert_eq!(kind, "body.decode", "{words}");
-            assert!(
-                words.starts_with("event 6: missing field `choices`"),
-                "{words}"
-            );
-        }
+        let expected = format!("the service failed within its stream: {quoted}");
+        assert_eq!((kind, words), ("stream.error", &*expected));
     }
 }

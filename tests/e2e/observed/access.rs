@@ -144,9 +144,10 @@ fn no_proxy_is_asked_for_what_is_on_this_machine() {
     let (page, sink) = (page("jobs 7\n"), Server::start(|_| Reply::status(204)));
     let proxy = Server::recording(|_| Reply::status(204));
     let sandbox = Sandbox::with(&format!(
-        "{}[[telemetry]]\nformat = \"influx\"\nurl = \"{}/write\"\ntoken_env = \"TOKEN\"\n\
-         [[webhook]]\nurl = \"{}/hook\"\n[[webhook]]\nurl = \"http://elsewhere.invalid/hook\"\n",
-        source("queue", &page.url(), "jobs", ", token_env = \"TOKEN\""),
+        "{}token_env = \"TOKEN\"\n[[telemetry.to]]\nformat = \"influx\"\nurl = \"{}/write\"\n\
+         token_env = \"TOKEN\"\n[[notify]]\nurl = \"{}/hook\"\n\
+         [[notify]]\nurl = \"http://elsewhere.invalid/hook\"\n",
+        source("queue", &page.url(), "jobs", ""),
         sink.url(),
         sink.url().replace("127.0.0.1", "localhost"),
     ));

@@ -90,6 +90,8 @@ error_kinds! {
     TimeoutEvent = "timeout.event",
     /// A stream ended, in order, without the event that is its end.
     StreamUnfinished = "stream.unfinished",
+    /// An event of a stream says that the service failed.
+    StreamError = "stream.error",
     /// A WebSocket was closed while something was waited for, or when a message was to be sent.
     WsClosed = "ws.closed",
     /// The target broke the rules of WebSockets.
