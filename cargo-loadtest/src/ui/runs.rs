@@ -320,5 +320,6 @@ mod tests {
             assert!(begin.elapsed() < Duration::from_secs(120));
             std::thread::sleep(Duration::from_millis(5));
         }
+        assert_eq!(runs.ended()[0].exit_code, Some(0));
     }
 }

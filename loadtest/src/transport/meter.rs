@@ -317,3 +317,21 @@ impl AsyncWrite for MeteredStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_says_more_than_the_write_that_failed_before_it() {
+        let meter = Meter::new(MAX_HEAD);
+        for (kind, fault) in [
+            (io::ErrorKind::BrokenPipe, io::ErrorKind::BrokenPipe),
+            (io::ErrorKind::InvalidData, io::ErrorKind::InvalidData),
+            (io::ErrorKind::ConnectionReset, io::ErrorKind::InvalidData),
+        ] {
+            meter.note_error::<()>(&Err(kind.into()));
+            assert_eq!(meter.fault(), Some(fault));
+        }
+    }
+}

@@ -3,6 +3,8 @@ use loadtest::targets::{Target, TargetError};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -65,11 +67,16 @@ fn a_panic_of_its_owner_stops_it() {
 
 #[test]
 fn it_is_waited_for_until_it_takes_connections() {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let comes_up = Arc::clone(&is_up);
     let target = Target::serve(|listener| async move {
         tokio::time::sleep(Duration::from_millis(50)).await;
+        comes_up.store(true, Ordering::SeqCst);
         shout(listener).await
     })
     .unwrap();
+    // The system takes connections for it before.
+    assert!(is_up.load(Ordering::SeqCst), "it was waited for");
     assert_eq!(ask(&target), "HELLO");
 }
 

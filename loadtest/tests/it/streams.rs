@@ -7,7 +7,10 @@ use loadtest::{Run, Scenario};
 use loadtest_model::definition::Load;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_tests::{Reply, Request as Got};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::ops::Range;
+use std::thread;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -539,4 +542,43 @@ fn a_declared_stream_without_end_is_told_what_ends_it() {
          `lasts = 10s`, give them more time than the load has by `grace = 2m`, or read them in an `async` step, where a \
          stream ends with the load"
     );
+}
+
+/// Its step reads a stream that is always ahead of it.
+#[scenario]
+fn flooded() {
+    #[step(get = "/flood", timeout = 300ms, idle = 1m)]
+    fn read() -> Events<()>;
+}
+
+/// Sends events for as long as they are taken, from threads of its own.
+fn serve_flood() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            thread::spawn(move || -> std::io::Result<()> {
+                let length = stream.read(&mut [0; 4096])?;
+                if length > 0 {
+                    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+                    stream.write_all(head.as_bytes())?;
+                    let events = event(&"x".repeat(4_000)).repeat(100);
+                    loop {
+                        stream.write_all(&events)?;
+                    }
+                }
+                Ok(())
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_stream_that_comes_as_fast_as_it_is_read_ends_at_its_deadline() {
+    let run = Run::new(flooded()).load(Load::iterations(4, 2));
+    let run = run.base_url(serve_flood()).without_validity();
+    let card = run.run_blocking().unwrap();
+    assert_eq!(errors(&card), [("timeout.total".to_owned(), 4)]);
 }

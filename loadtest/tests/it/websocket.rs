@@ -471,6 +471,8 @@ fn a_connection_that_is_cut_off_is_closed_without_a_code() {
     assert_eq!((kind, count), ("ws.closed", 2));
     let words = "`ask` failed: the target closed the WebSocket: 1006 (without a close frame";
     assert!(example.starts_with(words), "{example}");
+    let closed = &card.websockets.as_ref().unwrap().tally.closed_by_target;
+    assert_eq!(*closed, [(1006, 2)].into());
 }
 
 #[test]

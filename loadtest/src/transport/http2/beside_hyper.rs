@@ -135,6 +135,8 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     let (mut stream, _) = listener.accept().await.ok()?;
     stream.read_exact(&mut [0; 24]).await.ok()?;
     stream.write_all(&frame(4, 0, 0, &[])).await.ok()?;
+    // The settings of the client hold once they are acknowledged: without that its window is small.
+    stream.write_all(&frame(4, 1, 0, &[])).await.ok()?;
     Some(stream)
 }
 
@@ -321,6 +323,22 @@ async fn serve_in_turn(
     serve.await;
     turns.settled.notify_one();
     pending().await
+}
+
+#[test]
+fn a_body_of_more_than_a_window_is_read_whole() {
+    let large = frame(0, 0, 1, &[b'x'; 16_384]).repeat(140);
+    let answer = [frame(1, 4, 1, &[0x88]), large, frame(0, 1, 1, b"lo")].concat();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (ours, _) = tokio::join!(ours(&listener, Bytes::new()), serve(&listener, &answer, 10));
+        let length = ours.unwrap().body.map(|body| body.len());
+        assert_eq!(length, Some(140 * 16_384 + 2));
+    });
 }
 
 async fn ours_in_turn(listener: &TcpListener, count: usize, turns: &Turns) -> Course {

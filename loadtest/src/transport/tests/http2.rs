@@ -430,8 +430,12 @@ fn a_lost_kept_connection_repeats_only_what_may_be_repeated() {
 #[test]
 fn an_answer_that_came_before_the_end_is_read_though_nothing_can_be_written() {
     run_paused(async {
-        // Its settings are not acknowledged yet when the server is gone.
-        let (url, counts) = raw_in_memory(|_, stream| (head(stream, true), true));
+        // Its settings are not acknowledged yet when the server is gone. The answers to so many pings fill the buffer of
+        // `h2`, which has to write then before it reads on.
+        let (url, counts) = raw_in_memory(|_, stream| {
+            let pings = frame(6, 0, 0, b"pingpong").repeat(2_000);
+            ([pings, head(stream, true)].concat(), true)
+        });
         let mut user = user_of(&url, &http2()).await;
         for _ in 0..3 {
             ok(send(&mut user, &request(Method::POST, "/"), NOTHING).await);

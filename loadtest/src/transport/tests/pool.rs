@@ -414,6 +414,24 @@ fn a_request_that_was_not_looked_at_is_sent_again_and_others_stay() {
 }
 
 #[test]
+fn a_connection_that_a_target_gives_up_under_a_request_was_a_kept_one() {
+    run(async {
+        let (address, _) = raw(|_, stream| match stream {
+            3 => (go_away(1, NO_ERROR), false),
+            _ => (head(stream, true), false),
+        })
+        .await;
+        let users = users(&format!("http://{address}"), 2, 2).await;
+        let (one, other) = join(get_by(&users[0], "/"), get_by(&users[1], "/")).await;
+        ok(one);
+        ok(other);
+        // Both connections were used before, and neither takes it.
+        let exchange = send_by(&users[0], Method::POST, "/", PATIENCE).await;
+        failed(exchange, ErrorKind::ClosedReused);
+    });
+}
+
+#[test]
 fn a_lost_connection_repeats_only_what_may_be_repeated() {
     for (method, again) in [(Method::GET, true), (Method::POST, false)] {
         run(async {

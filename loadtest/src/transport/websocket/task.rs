@@ -253,6 +253,7 @@ mod tests {
     use bytes::Bytes;
     use loadtest_model::protocol::SocketFrame;
     use std::rc::Rc;
+    use std::time::Duration;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
     use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
@@ -271,8 +272,14 @@ mod tests {
         (connection, theirs, spawn_local(task))
     }
 
-    /// Reads a frame of the client, unmasked: its first byte and its payload.
+    /// Reads a frame of the client, unmasked: its first byte and its payload. One that never comes is waited for on the
+    /// paused clock alone.
     async fn read_frame(stream: &mut DuplexStream) -> (u8, Vec<u8>) {
+        let read = tokio::time::timeout(Duration::from_secs(60), read_next_frame(stream));
+        read.await.expect("a frame")
+    }
+
+    async fn read_next_frame(stream: &mut DuplexStream) -> (u8, Vec<u8>) {
         let first = stream.read_u8().await.unwrap();
         let length = stream.read_u8().await.unwrap();
         assert!(length & 0x80 > 0, "a client masks");
@@ -327,7 +334,7 @@ mod tests {
             target.write_all(&ping(200_000)).await.unwrap();
             let mut rest = Vec::new();
             let mut some = vec![0; READ_SIZE];
-            let second = std::time::Duration::from_secs(1);
+            let second = Duration::from_secs(1);
             while let Ok(read) = tokio::time::timeout(second, target.read(&mut some)).await {
                 rest.extend_from_slice(&some[..read.unwrap()]);
             }
@@ -374,13 +381,15 @@ mod tests {
                     .await
                     .unwrap();
                 target.write_all(b"\x8a\x01x").await.unwrap();
+                sleep(Duration::from_secs(1)).await;
                 target
                     .write_all(b"\x8a\x08\0\0\0\0\0\0\0\x01")
                     .await
                     .unwrap();
             };
+            let begun = Instant::now();
             let (ponged, ()) = tokio::join!(connection.ping(), pongs);
-            ponged.unwrap();
+            assert_eq!(ponged.unwrap() - begun, Duration::from_secs(1));
         })
         .await;
     }
@@ -389,10 +398,14 @@ mod tests {
     async fn no_more_is_read_than_is_kept_until_somebody_takes_some() {
         local(async {
             let (connection, mut target, _task) = open(false);
-            // One more than are kept, and then a message that is asked for.
-            let mut frames = b"\x81\x01a".repeat(MAX_KEPT_MESSAGES);
-            frames.extend_from_slice(b"\x81\x01b");
+            // As many as are kept, and one more by another read: that is not read before there is room.
+            let frames = b"\x81\x01a".repeat(MAX_KEPT_MESSAGES);
             target.write_all(&frames).await.unwrap();
+            let second = Duration::from_secs(1);
+            sleep(second).await;
+            target.write_all(b"\x81\x01b").await.unwrap();
+            sleep(second).await;
+            assert_eq!(connection.messages().len(), MAX_KEPT_MESSAGES);
             let last = connection.receive(0, |message| {
                 let number = MAX_KEPT_MESSAGES as u64 - 1;
                 Ok((message.number == number).then_some(()))
@@ -521,7 +534,9 @@ mod tests {
     async fn the_close_frame_of_the_target_is_waited_for_a_second() {
         local(async {
             let (connection, mut target, _task) = open(false);
+            let begun = Instant::now();
             let (closed, read) = tokio::join!(connection.close(3001), read_frame(&mut target));
+            assert_eq!(begun.elapsed(), Duration::from_secs(1));
             assert_eq!(read, (0x88, 3001_u16.to_be_bytes().to_vec()));
             let failure = closed.unwrap_err();
             assert_eq!(failure.kind, ErrorKind::TimeoutEvent);

@@ -20,6 +20,7 @@ use server::{
 use shop_proto::cart_client::CartClient;
 use shop_proto::{Item, Price};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::sleep;
 use tonic::metadata::MetadataValue;
@@ -561,6 +562,35 @@ fn head(status: u16, kind: &str) -> Response<()> {
 
 /// A `Total` of 7 cents.
 const TOTAL: &[u8] = b"\0\0\0\0\x02\x10\x07";
+
+/// Its step gives its call less time than it has itself.
+#[scenario]
+fn declares() {
+    #[step(timeout = 2s)]
+    async fn add(http: &mut Http) -> Result<(), Error> {
+        let mut request = tonic::Request::new(item(7, 1));
+        request.set_timeout(50 * MS);
+        CartClient::new(http.grpc()).add(request).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_call_ends_at_the_deadline_that_its_client_declares_though_no_server_does_it() {
+    let card = on_paused_clock(async {
+        let held = Arc::new(Mutex::new(Vec::new()));
+        let (url, _) = raw_server_here(move |call| {
+            held.lock().unwrap().push(call.respond);
+            After::Nothing
+        })
+        .await;
+        let run = Run::new(declares()).load(Load::iterations(1, 1));
+        let run = run.base_url(url).without_validity();
+        run.run_on_this_thread().await.unwrap()
+    });
+    let words = "no head of an answer within 50ms";
+    assert_eq!(errors(&card), [("add", "timeout.head", None, 1, words)]);
+}
 
 fn answer(call: RawCall) {
     let RawCall { mut respond, .. } = call;
