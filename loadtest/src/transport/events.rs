@@ -30,7 +30,7 @@ pub struct RawEvent {
 
 impl RawEvent {
     /// Returns whether it says that the service failed: an event of the name `error`, or an object with an `error` that
-    /// is one, as the services of OpenAI, Anthropic and Ollama send them.
+    /// is one, as the services of language models send them.
     pub(super) fn is_error(&self) -> bool {
         #[derive(Deserialize)]
         struct Said {

@@ -654,49 +654,6 @@ fn each_wrong_answer_has_its_kind() {
         failure(untrailed(&TOTAL[..6])),
         ("body.truncated".to_owned(), None, within.to_owned())
     );
-    // A head of a message, a part of a head, and a part of a message: each after a whole one, and alone.
-    let half = "the answer ended within a message, though the status of the call is OK";
-    for part in [&TOTAL[..5], &TOTAL[..2], &TOTAL[..6]] {
-        for whole in [TOTAL, &[]] {
-            let failed = failure(move |RawCall { mut respond, .. }: RawCall| {
-                let mut body = respond
-                    .send_response(head(200, "application/grpc"), false)
-                    .unwrap();
-                let sent = [whole, part].concat();
-                body.send_data(Bytes::from(sent), false).unwrap();
-                let trailers = [(HeaderName::from_static("grpc-status"), "0".parse().unwrap())];
-                body.send_trailers(trailers.into_iter().collect()).unwrap();
-            });
-            assert_eq!(failed, ("body.truncated".to_owned(), None, half.to_owned()));
-        }
-    }
-    // In trailers, and in an answer that is a head alone.
-    for is_alone in [false, true] {
-        let details = failure(move |RawCall { mut respond, .. }: RawCall| {
-            let trailers: HeaderMap = [
-                (HeaderName::from_static("grpc-status"), "9".parse().unwrap()),
-                (
-                    HeaderName::from_static("grpc-status-details-bin"),
-                    "%%%".parse().unwrap(),
-                ),
-            ]
-            .into_iter()
-            .collect();
-            let mut first = head(200, "application/grpc");
-            if is_alone {
-                first.headers_mut().extend(trailers);
-                respond.send_response(first, true).unwrap();
-            } else {
-                let mut body = respond.send_response(first, false).unwrap();
-                body.send_trailers(trailers).unwrap();
-            }
-        });
-        let words = "FAILED_PRECONDITION: its `grpc-status-details-bin` is no Base64";
-        assert_eq!(
-            details,
-            ("grpc.status".to_owned(), Some(9), words.to_owned())
-        );
-    }
     let busy = failure(|RawCall { mut respond, .. }| {
         let mut body = respond
             .send_response(head(503, "text/plain"), false)
@@ -747,6 +704,53 @@ fn each_wrong_answer_has_its_kind() {
             "PERMISSION_DENIED".to_owned()
         )
     );
+}
+
+#[test]
+fn half_a_message_and_broken_details_are_failures_with_their_words() {
+    // A head of a message, a part of a head, and a part of a message: each after a whole one, and alone.
+    let half = "the answer ended within a message, though the status of the call is OK";
+    for part in [&TOTAL[..5], &TOTAL[..2], &TOTAL[..6]] {
+        for whole in [TOTAL, &[]] {
+            let failed = failure(move |RawCall { mut respond, .. }: RawCall| {
+                let mut body = respond
+                    .send_response(head(200, "application/grpc"), false)
+                    .unwrap();
+                let sent = [whole, part].concat();
+                body.send_data(Bytes::from(sent), false).unwrap();
+                let trailers = [(HeaderName::from_static("grpc-status"), "0".parse().unwrap())];
+                body.send_trailers(trailers.into_iter().collect()).unwrap();
+            });
+            assert_eq!(failed, ("body.truncated".to_owned(), None, half.to_owned()));
+        }
+    }
+    // In trailers, and in an answer that is a head alone.
+    for is_alone in [false, true] {
+        let details = failure(move |RawCall { mut respond, .. }: RawCall| {
+            let trailers: HeaderMap = [
+                (HeaderName::from_static("grpc-status"), "9".parse().unwrap()),
+                (
+                    HeaderName::from_static("grpc-status-details-bin"),
+                    "%%%".parse().unwrap(),
+                ),
+            ]
+            .into_iter()
+            .collect();
+            let mut first = head(200, "application/grpc");
+            if is_alone {
+                first.headers_mut().extend(trailers);
+                respond.send_response(first, true).unwrap();
+            } else {
+                let mut body = respond.send_response(first, false).unwrap();
+                body.send_trailers(trailers).unwrap();
+            }
+        });
+        let words = "FAILED_PRECONDITION: its `grpc-status-details-bin` is no Base64";
+        assert_eq!(
+            details,
+            ("grpc.status".to_owned(), Some(9), words.to_owned())
+        );
+    }
 }
 
 #[test]
