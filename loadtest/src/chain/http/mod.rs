@@ -314,8 +314,8 @@ impl Http {
         Grpc::new(&self.defaults)
     }
 
-    /// Pauses, which is part of no latency while no request is under way. A pause that is under way when the load ends, or when the
-    /// run is told to stop, ends early; the request after it is still sent.
+    /// Pauses, which is part of no latency while no request is under way. The end of the load does not cut it short, nor does
+    /// Ctrl-C; the end of the `grace` after them does, and the step is cancelled.
     pub async fn pause(&self, time: Duration) {
         self.sender.pause(time).await;
     }
