@@ -48,7 +48,9 @@ pub(crate) use observe_limit::WrittenLimit;
 #[cfg(test)]
 pub(crate) use organisation::Member;
 pub(crate) use organisation::{Level, Organisation, Plan};
-pub(crate) use place::{OPEN_SECRET, is_loopback, is_loopback_host, is_open_to_others, sink_url};
+#[cfg(feature = "cluster")]
+pub(crate) use place::is_loopback_host;
+pub(crate) use place::{OPEN_SECRET, is_loopback, is_open_to_others, sink_url};
 use reader::ConfigReader;
 pub(crate) use run::RunDefaults;
 pub(crate) use sink::{HistogramForm, SinkConfig, SinkFormat, StatsdDialect};
