@@ -105,6 +105,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_deadline_is_looked_at_where_a_turn_is_given_up() {
+        let mut timer = DeadlineTimer::default();
+        let end = Instant::now() + Duration::from_millis(1);
+        let busy = pin!(poll_fn(|cx| yield_turn::<()>(cx)));
+        let mut bound = pin!(timer.run_until(end, busy));
+        let mut poll = || bound.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let _armed = poll();
+        // No timer goes off meanwhile, since the runtime has no turn.
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(matches!(poll(), Poll::Ready(Err(DeadlinePassed))));
+    }
+
+    #[tokio::test]
     async fn a_deadline_holds_for_what_is_always_ready() {
         let mut deadline = DeadlineTimer::default();
         let busy = async {
