@@ -167,6 +167,15 @@ impl Schedule {
         Duration::from_secs_f64((end - self.steady.0).max(0.0))
     }
 
+    /// The begin and the end of the steady part, which the headline numbers cover; no end for a fixed amount of work.
+    pub fn steady_span(&self) -> (Duration, Option<Duration>) {
+        let end = self.end().map(|end| end.as_secs_f64().min(self.steady.1));
+        (
+            Duration::from_secs_f64(self.steady.0),
+            end.map(Duration::from_secs_f64),
+        )
+    }
+
     /// Returns the part of the load that contains `due`, a time from the start.
     pub fn window(&self, due: Duration) -> Window {
         let due = due.as_secs_f64();

@@ -323,7 +323,7 @@ fn micros(time: Duration) -> u64 {
 
 /// Returns the part of `due` in which iterations were due. After the last row of a feed nothing was due,
 /// while its iteration may still run.
-fn due_before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Duration {
+pub(super) fn due_before_last_row(plan: &Plan, schedule: &Schedule, due: Duration) -> Duration {
     match &plan.rows {
         Some(limit) if schedule.model() == Model::Open && limit.rows < schedule.arrivals() => {
             due.min(schedule.arrival(limit.rows))

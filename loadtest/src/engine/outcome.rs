@@ -156,8 +156,8 @@ impl StepSample {
         }
     }
 
-    /// Counts an execution that ended well as good, if all conditions on its times hold.
-    pub(super) fn tally_good(&self, tally: &mut StepTally, conditions: &[GoodCondition]) {
+    /// Returns whether an execution that ended well is good: all conditions on its times hold, and there are some.
+    pub(super) fn is_good(&self, conditions: &[GoodCondition]) -> bool {
         let stream = self.stream.as_ref();
         let time = |part| match part {
             Part::Whole => Some(self.response),
@@ -171,9 +171,7 @@ impl StepSample {
         let holds = |condition: &GoodCondition| {
             time(condition.part).is_some_and(|time| time <= condition.at_most)
         };
-        if !conditions.is_empty() {
-            tally.good += u64::from(conditions.iter().all(holds));
-        }
+        !conditions.is_empty() && conditions.iter().all(holds)
     }
 
     pub(super) fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {

@@ -73,6 +73,8 @@ pub(super) struct RequestEntries {
     pub(super) rested: Duration,
     /// What was sent and received, in the order of [`Window::ALL`].
     pub(super) traffic: [WindowTraffic; 3],
+    /// Bytes that were received in the measured part.
+    pub(super) measured_bytes: u64,
     /// The parts of the times of its operations, where one has such parts.
     phases: Option<Box<Phases>>,
     pub(super) rows: Vec<String>,
@@ -421,6 +423,7 @@ impl RequestEntries {
             window,
             is_ok,
             sample,
+            measured_units: 0,
         });
     }
 
@@ -504,8 +507,21 @@ impl RequestEntries {
     }
 
     /// Counts what passed over connections of the step's own besides its operations.
-    pub(super) fn add_traffic(&mut self, window: Window, traffic: Traffic) {
+    ///
+    /// Of the time that it took, this `share` lies in the measured part.
+    pub(super) fn add_traffic(&mut self, window: Window, traffic: Traffic, share: f64) {
         self.traffic[window as usize].sum += traffic;
+        self.measured_bytes += (traffic.received_bytes as f64 * share).round() as u64;
+    }
+
+    /// The time at which the last operation ended.
+    pub(super) fn ended_at(&self) -> Option<Instant> {
+        self.last
+    }
+
+    /// Returns whether a request was written to a connection.
+    pub(super) fn has_sent(&self) -> bool {
+        self.traffic.iter().any(|traffic| traffic.sum.requests > 0)
     }
 
     /// Returns what was measured in `window` of the stream that is all that the step sent for.
@@ -543,6 +559,7 @@ impl OpenOperation<'_> {
     /// Keeps what was measured of its answer, each event for the window in which it came.
     fn finish_stream(&self, log: &mut RequestEntries, mut sample: StreamSample, is_ok: bool) {
         let state = &self.request_log.state;
+        let measured_units = state.measured_units(&sample, self.start);
         let mut window = self.window();
         let mut at = self.start;
         let mut is_begun = false;
@@ -564,6 +581,10 @@ impl OpenOperation<'_> {
         } else if !is_begun {
             // One without events counts where it began.
             log.finish_stream(self.row, self.window(), is_ok, sample);
+        }
+        // With the last part: that is the one which fails later, if one does.
+        if let Some(last) = log.streams.last_mut() {
+            last.measured_units = measured_units;
         }
     }
 
@@ -663,7 +684,9 @@ impl OpenOperation<'_> {
         let stream = arrivals.map(|arrivals| arrivals.sample());
         let stream = stream.or_else(|| ended.stream.clone());
         let window = self.window();
-        log.add_traffic(window, ended.traffic);
+        let state = &self.request_log.state;
+        let share = state.measured_share(self.start, ended.ended_at);
+        log.add_traffic(window, ended.traffic, share);
         log.traffic[window as usize].retries += ended.traffic.repeated(1);
         log.add_phases(ended.phases);
         if let Some(stream) = stream {
@@ -698,6 +721,7 @@ impl OpenOperation<'_> {
             time: self.delay + ended.time,
             result: failure.map_or(Ok(ended.status), |failure| Err(failure.into())),
             messages: ended.messages,
+            is_measured: state.is_measured_at(ended.ended_at),
         });
         log.failure.clone_from(&ended.failure);
         if let (Some(_), Some(failure)) = (ended.messages, failure) {
@@ -798,7 +822,9 @@ impl Drop for OpenOperation<'_> {
         let log = &mut *self.request_log.log.borrow_mut();
         log.end_operation(now);
         let window = self.window();
-        log.add_traffic(window, traffic);
+        let state = &self.request_log.state;
+        let share = state.measured_share(self.start, now);
+        log.add_traffic(window, traffic, share);
         log.add_phases(if is_over { phases } else { phases.of_opening() });
         if let (true, Some(status)) = (is_over, opened) {
             let arrivals = self.arrivals.as_ref();
@@ -816,6 +842,7 @@ impl Drop for OpenOperation<'_> {
                     Some(failure) => Err(failure.into()),
                 },
                 messages: None,
+                is_measured: state.is_measured_at(now),
             });
         }
         // What the end of the run cuts off has not failed.
@@ -830,6 +857,7 @@ impl Drop for OpenOperation<'_> {
                     message: "the step gave it up before it was answered".to_owned(),
                 }),
                 messages: None,
+                is_measured: state.is_measured_at(now),
             });
         }
     }

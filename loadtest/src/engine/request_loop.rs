@@ -42,6 +42,10 @@ pub(super) struct AttemptSummary {
     /// The pauses between them.
     pub(super) paused: Duration,
     pub(super) traffic: SampledTraffic,
+    /// True once a request was written to a connection.
+    pub(super) has_sent: bool,
+    /// Bytes read, heads included.
+    pub(super) received_bytes: u64,
     /// What was measured of the stream of events, where the step reads one.
     pub(super) stream: Option<Box<StreamSample>>,
     /// True if the run ended before the response that the step waits for.
@@ -63,6 +67,8 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             service: Duration::ZERO,
             paused: Duration::ZERO,
             traffic: SampledTraffic::default(),
+            has_sent: false,
+            received_bytes: 0,
             stream: None,
             is_cut_off: false,
             requests: 0,
@@ -166,6 +172,8 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         attempt.requests += 1;
         attempt.begun.get_or_insert(exchange.begun);
         attempt.service += exchange.service_time;
+        attempt.has_sent |= exchange.traffic.requests > 0;
+        attempt.received_bytes += exchange.traffic.received_bytes;
         if self.context.sampled.is_some() {
             let traffic = SampledTraffic::new(exchange.traffic, &exchange.phases);
             attempt.traffic.add(traffic);

@@ -23,6 +23,8 @@ pub(super) struct FinishedStream {
     pub(super) window: Window,
     pub(super) is_ok: bool,
     pub(super) sample: StreamSample,
+    /// The units of the whole stream that came within the measured part.
+    pub(super) measured_units: u64,
 }
 
 /// An operation that ended.
@@ -34,6 +36,8 @@ pub(super) struct FinishedOperation {
     pub(super) result: Result<Option<u16>, FailedOperation>,
     /// The messages of a call.
     pub(super) messages: Option<MessageCounts>,
+    /// True if it ended within the measured part.
+    pub(super) is_measured: bool,
 }
 
 impl RequestEntries {
@@ -56,6 +60,10 @@ impl RequestEntries {
                 });
             }
         }
+        if self.measured_bytes > 0 {
+            let bytes = std::mem::take(&mut self.measured_bytes);
+            state.with_ended(|ended| ended.step(step).received_bytes += bytes);
+        }
         self.tally_finished(state, (step, window));
     }
 
@@ -73,6 +81,13 @@ impl RequestEntries {
                     all.record(&stream.sample, stream.is_ok);
                 }
             });
+            if stream.is_ok && stream.measured_units > 0 {
+                state.with_ended(|ended| {
+                    let step = ended.step(step);
+                    step.units += stream.measured_units;
+                    step.row(name).units += stream.measured_units;
+                });
+            }
         }
         self.counted += self.finished.len();
         for ended in self.finished.drain(..) {
@@ -80,6 +95,9 @@ impl RequestEntries {
             state.with_tally(ended.window, |tally| {
                 ended.tally(name, &mut tally.steps[step]);
             });
+            if ended.is_measured {
+                state.with_ended(|counts| counts.step(step).row(name).requests += 1);
+            }
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::worker_state::WorkerState;
 use crate::chain::{Figure, Vu};
 use crate::redact;
-use loadtest_model::schedule::Window;
 use std::ops::{Deref, DerefMut};
 
 /// A virtual user that runs the code of the scenario. What that counts, times and sets is tallied when the user
@@ -11,12 +10,17 @@ use std::ops::{Deref, DerefMut};
 pub(super) struct VuGuard<'a> {
     vu: &'a mut Vu,
     state: &'a WorkerState,
-    window: Window,
+    /// The code is that of a step which runs once per user.
+    runs_once: bool,
 }
 
 impl<'a> VuGuard<'a> {
-    pub(super) fn new(vu: &'a mut Vu, state: &'a WorkerState, window: Window) -> Self {
-        Self { vu, state, window }
+    pub(super) fn new(vu: &'a mut Vu, state: &'a WorkerState, runs_once: bool) -> Self {
+        Self {
+            vu,
+            state,
+            runs_once,
+        }
     }
 }
 
@@ -41,7 +45,9 @@ impl Drop for VuGuard<'_> {
             return;
         }
         for given in given.drain(..) {
-            let window = self.state.sample_window(self.window, given.at);
+            let Some(window) = self.state.given_window(given.at, self.runs_once) else {
+                continue;
+            };
             let name = redact::redact_row_name(&given.name);
             self.state.with_tally(window, |tally| match given.figure {
                 Figure::Count(number) => tally.own.count(&name, number),

@@ -1,6 +1,7 @@
 //! State that the virtual users of one worker share: the plan, the phase of the run, the tally of the
 //! current second. It never leaves its thread, so nothing here is locked.
 
+use super::collector::due_before_last_row;
 use super::control::RunPhase;
 use super::iteration::Arrival;
 use super::panics;
@@ -9,10 +10,10 @@ use super::samples::SampleBuffer;
 use super::trace::{EndedTrace, JourneyTrace, WorkerTracing};
 use crate::transport::take_socket_counts;
 use loadtest_model::definition::{Draw, ScenarioDef};
-use loadtest_model::metrics::{Frame, GroupSample, Tally, Windows};
+use loadtest_model::metrics::{EndedTally, Frame, GroupSample, StreamSample, Tally, Windows};
 use loadtest_model::plan::Plan;
 use loadtest_model::redacted::Redacted;
-use loadtest_model::schedule::{Model, Schedule, Window};
+use loadtest_model::schedule::{Schedule, Window};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -79,8 +80,8 @@ pub(crate) struct WorkerState {
     tracing: Option<WorkerTracing>,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
-    /// The end of a load that users make until then.
-    pub(crate) closed_end: Option<Instant>,
+    /// The begin and the end of the measured part, as far as they are known before the load.
+    measured: (Instant, Option<Instant>),
     /// The window that was asked for last, and a stretch of time that lies in it.
     cached_window: Cell<(Window, Instant, Instant)>,
     phase: Cell<RunPhase>,
@@ -120,9 +121,7 @@ impl WorkerState {
                 .map(|step| definition.group_index(step))
                 .collect(),
             tracing: make_tracing(&schedule),
-            closed_end: (schedule.end())
-                .filter(|_| schedule.model() == Model::Closed)
-                .map(|end| start + end),
+            measured: measured_part(&plan, &schedule, start),
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,
@@ -255,6 +254,63 @@ impl WorkerState {
         window.max(self.window_at(at))
     }
 
+    /// Returns the window of a figure that the scenario's code gave at `at`: that of the time, and none after the load.
+    /// Those of a step that `runs_once` per user are of the whole run.
+    pub(super) fn given_window(&self, at: Instant, runs_once: bool) -> Option<Window> {
+        if runs_once {
+            return Some(Window::Steady);
+        }
+        let window = self.window_at(at);
+        (window != Window::Steady || self.is_measured_at(at)).then_some(window)
+    }
+
+    /// Returns whether `at` lies in the measured part, its end included.
+    pub(super) fn is_measured_at(&self, at: Instant) -> bool {
+        let (begin, end) = self.measured_span(at);
+        begin <= at && at <= end
+    }
+
+    /// Returns the begin and the end of the measured part; no later end than `latest`, where none is known yet.
+    pub(super) fn measured_span(&self, latest: Instant) -> (Instant, Instant) {
+        let (begin, end) = self.measured;
+        let known = [end, self.stopped_at.get()].into_iter().flatten();
+        (begin, known.min().unwrap_or(latest))
+    }
+
+    /// Returns the share of the time from `from` to `to` that lies in the measured part.
+    pub(super) fn measured_share(&self, from: Instant, to: Instant) -> f64 {
+        let (begin, end) = self.measured_span(to);
+        let whole = to.saturating_duration_since(from);
+        if whole.is_zero() {
+            return if self.is_measured_at(to) { 1.0 } else { 0.0 };
+        }
+        let part = to.min(end).saturating_duration_since(from.max(begin));
+        part.as_secs_f64() / whole.as_secs_f64()
+    }
+
+    /// Returns the units of work that came within the measured part, of a stream whose request began at `begun`.
+    pub(super) fn measured_units(&self, stream: &StreamSample, begun: Instant) -> u64 {
+        let (begin, end) = self.measured_span(begun + FOREVER);
+        let since = |at: Instant| at.saturating_duration_since(begun);
+        if end < begun {
+            return 0;
+        }
+        stream.units_between(since(begin), since(end))
+    }
+
+    /// Lends the counts of what ended within the measured part, if it ended so.
+    pub(super) fn count_ended(&self, at: Instant, count: impl FnOnce(&mut EndedTally)) {
+        if self.is_measured_at(at) {
+            self.with_ended(count);
+        }
+    }
+
+    /// Lends the counts of what ended within the measured part.
+    pub(super) fn with_ended(&self, count: impl FnOnce(&mut EndedTally)) {
+        let mut windows = self.windows.borrow_mut();
+        count(windows.steady.ended.get_or_insert_default());
+    }
+
     /// Returns the end of the window that `at` is in; none of the last one.
     pub(crate) fn window_end(&self, at: Instant) -> Option<Instant> {
         let since = at.saturating_duration_since(self.start);
@@ -271,8 +327,8 @@ impl WorkerState {
         }
     }
 
-    /// Records the groups of an iteration that ended.
-    pub(crate) fn record_groups(&self, window: Window, groups: &[GroupSample]) {
+    /// Records the groups of an iteration that ended at `ended_at`.
+    pub(crate) fn record_groups(&self, window: Window, groups: &[GroupSample], ended_at: Instant) {
         for (at, group) in groups
             .iter()
             .enumerate()
@@ -280,6 +336,7 @@ impl WorkerState {
         {
             let window = self.group_window(at, window);
             self.with_tally(window, |tally| tally.group(at).record(*group));
+            self.count_ended(ended_at, |ended| *ended.group(at) += 1);
         }
     }
 
@@ -399,6 +456,12 @@ impl WorkerState {
     }
 }
 
+fn measured_part(plan: &Plan, schedule: &Schedule, start: Instant) -> (Instant, Option<Instant>) {
+    let (begin, end) = schedule.steady_span();
+    let end = due_before_last_row(plan, schedule, end.unwrap_or(FOREVER));
+    (start + begin, (end < FOREVER).then(|| start + end))
+}
+
 fn pending_last_steps(definition: &ScenarioDef) -> Vec<(usize, Cell<u64>)> {
     let steps = definition.steps.iter().enumerate();
     steps
@@ -416,6 +479,10 @@ fn empty_windows(steps: usize) -> Windows {
     Windows {
         warm_up: Tally::new(steps),
         ramp: Tally::new(steps),
-        steady: Tally::new(steps),
+        // There also where nothing ends in time: without it, rates are of what was due.
+        steady: Tally {
+            ended: Some(Box::default()),
+            ..Tally::new(steps)
+        },
     }
 }

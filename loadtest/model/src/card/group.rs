@@ -18,7 +18,7 @@ pub struct GroupRow {
     pub failed: u64,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
-    /// Executions per second; `None` where none was, and of a group whose steps all run once per user.
+    /// Executions that ended within the measured part, per second; `None` where none was, and of a group whose steps all run once per user.
     pub per_second: Option<f64>,
     /// The response times of its steps, summed, of the journeys in which it did not fail.
     pub response: Quantiles,
@@ -35,6 +35,7 @@ impl GroupRow {
         seconds: Option<f64>,
     ) -> Vec<Self> {
         let nothing = GroupTally::default();
+        let ended = tally.ended();
         let rows = groups.iter().enumerate().map(|(at, group)| {
             let tally = tally.groups.get(at).unwrap_or(&nothing);
             let is_member = |step: &&StepRow| step.group.as_deref() == Some(&*group.name);
@@ -50,9 +51,9 @@ impl GroupRow {
                 executed: tally.executed,
                 failed: tally.failed,
                 error_rate: share_of(tally.failed, tally.executed),
-                per_second: seconds
-                    .filter(|_| is_repeated)
-                    .map(|seconds| tally.executed as f64 / seconds),
+                per_second: seconds.filter(|_| is_repeated).map(|seconds| {
+                    ended.groups.get(at).map_or(0.0, |count| *count as f64) / seconds
+                }),
                 response: Quantiles::from_histogram(&tally.response),
                 time_share: (!shares.is_empty()).then(|| shares.iter().sum()),
             }

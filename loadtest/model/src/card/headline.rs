@@ -1,7 +1,7 @@
 //! The figures in large type.
 
 use super::step::{Quantiles, share_of};
-use super::threshold::{journey_error_rate, request_rate, sent};
+use super::threshold::{journey_error_rate, sent};
 use crate::definition::Shape;
 use crate::display;
 use crate::metrics::Tally;
@@ -25,8 +25,8 @@ pub struct Headline {
     pub failed: u64,
     /// Arrivals that never began, each a failed journey.
     pub dropped: u64,
-    /// Iterations finished per second: of a one-step scenario those that sent something, and `None` where
-    /// none did.
+    /// Iterations that ended within the measured part, per second: of a one-step scenario those that sent something,
+    /// and `None` where none did.
     pub achieved_per_second: Option<f64>,
     /// Iterations that were to start per second; open model only.
     pub target_per_second: Option<f64>,
@@ -42,6 +42,7 @@ impl Headline {
     ) -> Self {
         let journey = &tally.journey;
         let finished = journey.ok + journey.failed;
+        let ended = tally.ended();
         // A step that sends for itself may send any number.
         let single_request =
             matches!(&*record.start.definition.steps, [step] if !step.sends_itself);
@@ -78,9 +79,11 @@ impl Headline {
             failed: journey.failed,
             dropped: journey.dropped,
             achieved_per_second: if single_request {
-                request_rate(sent(&tally.steps[0]), seconds)
+                seconds
+                    .filter(|_| sent(&tally.steps[0]) > 0)
+                    .map(|seconds| ended.sum(&[0], |step| step.sent) as f64 / seconds)
             } else {
-                seconds.map(|seconds| finished as f64 / seconds)
+                seconds.map(|seconds| ended.journeys as f64 / seconds)
             },
             target_per_second,
             dependency_failures: tally.steps.iter().map(|step| step.skipped).sum(),

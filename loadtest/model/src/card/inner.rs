@@ -42,7 +42,8 @@ impl InnerRow {
         self.requests > 0 || stream.is_some_and(|stream| stream.events > 0)
     }
 
-    pub(super) fn from_tally(tally: &InnerTally, seconds: Option<f64>) -> Self {
+    /// A row without grade; units per second are so many in so many seconds.
+    pub(super) fn from_tally(tally: &InnerTally, units: (u64, Option<f64>)) -> Self {
         Self {
             name: tally.name.clone(),
             grade: None,
@@ -52,7 +53,7 @@ impl InnerRow {
             service: Quantiles::from_histogram(&tally.service),
             statuses: tally.statuses.clone(),
             // Until the row is graded by it.
-            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(false, stream, seconds)),
+            stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(false, stream, units)),
             messages: tally.messages,
         }
     }

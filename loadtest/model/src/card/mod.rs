@@ -70,11 +70,13 @@ pub use weight::WeightRow;
 use crate::comparison::{BaselineComparison, RunComparison};
 use crate::definition::{Letter, Shape};
 use crate::display;
-use crate::metrics::{ErrorKind, Panicked, StepTally, Tally, Windows, journey_error_rate};
+use crate::metrics::{
+    EndedStep, ErrorKind, Panicked, StepTally, Tally, Windows, journey_error_rate,
+};
 use crate::plan::GradingDefaults;
 use crate::record::{EndReason, Environment, NotRun, RunRecord, ScenarioRecord, ShardRun};
 use crate::redacted::Redacted;
-use crate::schedule::{Schedule, Window};
+
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -376,6 +378,7 @@ fn grade_steps(
     let repeated = repeated.filter(|(step, _)| !step.runs_once_per_user());
     let all_time: Duration = repeated.map(|(_, counts)| counts.service.sum()).sum();
     let mut rows = Vec::new();
+    let (ended, nothing) = (tally.ended(), EndedStep::default());
     for (i, (step, counts)) in record
         .start
         .definition
@@ -384,7 +387,12 @@ fn grade_steps(
         .zip(&tally.steps)
         .enumerate()
     {
-        let mut row = StepRow::new(step, counts, seconds, all_time);
+        let mut row = StepRow::new(
+            step,
+            counts,
+            (ended.steps.get(i).unwrap_or(&nothing), seconds),
+            all_time,
+        );
         let policy = plan.grading.get(i);
         row.grade = policy.and_then(|policy| StepGrade::from_tally(counts, policy));
         for (inner, tally) in row.inner.iter_mut().zip(&counts.inner) {
@@ -443,10 +451,6 @@ fn grade_steps(
 
 /// Returns the seconds that rates are divided by. A journal without an end does not know them; the elapsed time
 /// replaces them.
-///
-/// What users began before the end of their load counts, and so does the time that they needed to end it, where the
-/// figures begin with the users: then each journey is one of a user that is never without. Of figures that begin while
-/// journeys are under way, as many are left out at the begin as end after the load.
 fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
     let micros = if record.end.steady_us > 0 {
         record.end.steady_us
@@ -458,22 +462,7 @@ fn steady_seconds(record: &ScenarioRecord) -> Option<f64> {
         let before = (record.start.plan.load.warm_up + ramp).as_micros() as u64;
         record.end.elapsed_us.saturating_sub(before)
     };
-    let seconds = micros as f64 / 1e6;
-    (micros > 0).then(|| seconds + mean_overrun(record))
-}
-
-/// Returns the seconds for which a user went on after the end of its load, on average; none where the figures do not
-/// begin with the users.
-fn mean_overrun(record: &ScenarioRecord) -> f64 {
-    let plan = &record.start.plan;
-    let Shape::Users { users, .. } = plan.load.shape else {
-        return 0.0;
-    };
-    if Schedule::new(&plan.load).window(Duration::ZERO) != Window::Steady {
-        return 0.0;
-    }
-    let users = f64::from(users) * plan.shard.share();
-    record.windows.steady.journey.overrun_us as f64 / 1e6 / users.max(1.0)
+    (micros > 0).then(|| micros as f64 / 1e6)
 }
 
 fn sum_statuses(steps: &[StepTally]) -> BTreeMap<u16, u64> {

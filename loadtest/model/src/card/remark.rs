@@ -13,6 +13,11 @@ use crate::record::ScenarioRecord;
 /// The memory from which a remark says what holds it: a load of ten thousand users takes a tenth of it.
 const MUCH_MEMORY: u64 = 1_000_000_000;
 
+/// The share of the rate that was due from which a target has kept up.
+const KEPT_UP: f64 = 0.95;
+/// The journeys that did not end in the measured part from which a remark says so.
+const MANY_LATE: f64 = 10.0;
+
 /// The share of events that came together with the one before from which a remark says so.
 const MANY_JOINED: f64 = 0.1;
 
@@ -33,6 +38,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .map(|death| format!("the target did not survive the run: {death}"));
     died.into_iter()
         .chain(ran_out(record))
+        .chain(note_growing_queue(card))
         .chain(note_clipped_times(record))
         .chain(note_much_memory(card, record))
         .chain(note_odd_answers(record))
@@ -70,6 +76,21 @@ fn ran_out(record: &ScenarioRecord) -> Option<String> {
             iterations(limit.rows)
         )
     })
+}
+
+/// Remarks that fewer journeys ended in the measured part than were due in it.
+fn note_growing_queue(card: &Card) -> Option<String> {
+    let headline = &card.headline;
+    let (due, ended) = (headline.target_per_second?, headline.achieved_per_second?);
+    let seconds = card.setting.steady_us as f64 / 1e6;
+    if ended >= KEPT_UP * due || (due - ended) * seconds < MANY_LATE {
+        return None;
+    }
+    Some(format!(
+        "journeys ended at {} in the measured part, where {} were due: the rest ended after it, or never",
+        display::format_rate(ended),
+        display::format_rate(due)
+    ))
 }
 
 /// Remarks that some times were longer than percentiles can tell.

@@ -4,9 +4,9 @@ use super::grade::StepGrade;
 use super::inner::InnerRow;
 use super::loss::Loss;
 use super::stream::StreamRow;
-use super::threshold::{request_rate, sent};
+use super::threshold::sent;
 use crate::definition::{Part, StepDef, micros};
-use crate::metrics::{Histogram, PhaseTally, StepTally};
+use crate::metrics::{EndedStep, Histogram, PhaseTally, StepTally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -57,8 +57,8 @@ pub struct StepRow {
     /// Times it did not run since it runs `once` and its response was kept.
     #[serde(skip_serializing_if = "is_none")]
     pub kept: u64,
-    /// Executions per second that sent something; `None` where none did, and of a step that runs once per user,
-    /// which is measured over the whole run.
+    /// Executions per second that sent something and ended within the measured part; `None` where none was due in it,
+    /// and of a step that runs once per user, which is measured over the whole run.
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
@@ -154,16 +154,20 @@ pub struct Phases {
 }
 
 impl StepRow {
-    /// A row without grade; `seconds` is what rates divide by, `all_time` the service time of all steps.
+    /// A row without grade; rates are of what `ended` in so many `seconds`, `all_time` is the service time of all steps.
     pub(super) fn new(
         step: &StepDef,
         tally: &StepTally,
-        seconds: Option<f64>,
+        (ended, seconds): (&EndedStep, Option<f64>),
         all_time: Duration,
     ) -> Self {
-        let sent = sent(tally);
         let is_repeated = !step.runs_once_per_user();
         let seconds = seconds.filter(|_| is_repeated);
+        // Of what sent nothing there is no rate of requests.
+        let rate = |count: u64| {
+            let seconds = seconds.filter(|_| sent(tally) > 0)?;
+            Some(count as f64 / seconds)
+        };
         Self {
             name: step.name.to_string(),
             line: step.line,
@@ -190,7 +194,7 @@ impl StepRow {
             not_drawn: tally.not_drawn,
             left_out: tally.left_out,
             kept: tally.kept,
-            per_second: request_rate(sent, seconds),
+            per_second: rate(ended.sent),
             error_rate: share_of(tally.failed, tally.executed),
             measured: share_of(tally.response.count(), tally.executed),
             response: Quantiles::from_histogram(&tally.response),
@@ -205,9 +209,7 @@ impl StepRow {
             resent: tally.resent,
             sent_bytes: tally.sent_bytes,
             received_bytes: tally.received_bytes,
-            received_bytes_per_second: seconds
-                .filter(|_| sent > 0)
-                .map(|seconds| tally.received_bytes as f64 / seconds),
+            received_bytes_per_second: rate(ended.received_bytes),
             checks_passed: tally.checks_passed,
             checks_failed: tally.checks_failed,
             partial_answers: tally.partial_answers,
@@ -216,10 +218,13 @@ impl StepRow {
                 .flatten(),
             stream: (tally.stream.as_ref()).map(|stream| {
                 let by_first_event = step.graded_part() == Part::FirstEvent;
-                StreamRow::new(by_first_event, stream, seconds)
+                StreamRow::new(by_first_event, stream, (ended.units, seconds))
             }),
             inner: (tally.inner.iter())
-                .map(|row| InnerRow::from_tally(row, seconds))
+                .map(|row| {
+                    let ended = ended.rows.iter().find(|ended| ended.name == row.name);
+                    InnerRow::from_tally(row, (ended.map_or(0, |row| row.units), seconds))
+                })
                 .collect(),
         }
     }

@@ -15,7 +15,7 @@ pub struct StreamRow {
     pub per_unit: Quantiles,
     /// The units of work, such as tokens.
     pub units: u64,
-    /// The same per second; `None` of a step that runs once per user.
+    /// Those of the measured part, per second; `None` of a step that runs once per user.
     pub units_per_second: Option<f64>,
     /// The events.
     pub events: u64,
@@ -29,14 +29,14 @@ impl StreamRow {
     pub(super) fn new(
         graded_by_first_event: bool,
         tally: &StreamTally,
-        seconds: Option<f64>,
+        (units, seconds): (u64, Option<f64>),
     ) -> Self {
         Self {
             first_event: Quantiles::from_histogram(&tally.first_event),
             gap: Quantiles::from_histogram(&tally.gap),
             per_unit: Quantiles::from_histogram(&tally.per_unit),
             units: tally.units,
-            units_per_second: seconds.map(|seconds| tally.units as f64 / seconds),
+            units_per_second: seconds.map(|seconds| units as f64 / seconds),
             events: tally.events,
             together: share_of(tally.together, tally.events),
             graded_by_first_event,

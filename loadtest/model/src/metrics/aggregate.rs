@@ -3,7 +3,7 @@
 //! In a scenario of one step the times of the journey are those of the step's responses, so that a
 //! threshold is on the figure that is shown.
 
-use super::{GroupTally, Histogram, InnerTally, StepTally, Tally};
+use super::{EndedStep, GroupTally, Histogram, InnerTally, StepTally, Tally};
 use crate::definition::{Metric, Part, Statistic, Subject};
 use crate::plan::ScopedThreshold;
 use crate::shard::Shard;
@@ -51,10 +51,6 @@ impl Aggregate {
             let group = tally.groups.get(*group);
             return group.map_or_else(Self::default, |group| Self::of_group(metric, group));
         }
-        let steps = |numbers: &[usize]| -> Vec<&StepTally> {
-            let found = numbers.iter().filter_map(|step| tally.steps.get(*step));
-            found.collect()
-        };
         match (&threshold.subject, metric, step) {
             (_, Metric::Count(name), _) => Self::counted(name, tally),
             (_, Metric::Rate(name), _) => {
@@ -79,11 +75,14 @@ impl Aggregate {
             (Subject::Row(name), metric, Some(step)) => {
                 let rows = tally.steps.get(*step).map_or(&[][..], |step| &step.inner);
                 let row = rows.iter().find(|row| row.name == **name);
-                row.map_or_else(Self::default, |row| Self::of_row(metric, row, seconds))
+                let ended = || tally.ended().row_requests(*step, name);
+                row.map_or_else(Self::default, |row| {
+                    Self::of_row(metric, row, (seconds, ended))
+                })
             }
-            (Subject::Tag(_), metric, _) => Self::of_steps(metric, &steps(tagged), seconds),
+            (Subject::Tag(_), metric, _) => Self::of_steps(metric, tally, tagged, seconds),
             (_, metric, None) => Self::of_journey(metric, tally, seconds),
-            (_, metric, Some(step)) => Self::of_steps(metric, &steps(&[*step]), seconds),
+            (_, metric, Some(step)) => Self::of_steps(metric, tally, &[*step], seconds),
         }
     }
 
@@ -99,7 +98,7 @@ impl Aggregate {
 
     fn of_journey(metric: &Metric, tally: &Tally, seconds: Option<f64>) -> Self {
         let journey = &tally.journey;
-        let ended = journey.ok + journey.failed;
+        let due = journey.ok + journey.failed;
         match metric {
             Metric::Time(part, statistic) => match (part, find_only_step(tally)) {
                 (Part::Whole, _) => Self::time(*statistic, times(tally)),
@@ -112,22 +111,29 @@ impl Aggregate {
             Metric::Dropped => Self::share(journey.dropped, journey.started),
             Metric::Rps if find_only_step(tally).is_none() => Self {
                 value: seconds
-                    .filter(|_| ended + journey.dropped > 0)
-                    .map(|seconds| ended as f64 / seconds),
-                samples: ended,
+                    .filter(|_| due + journey.dropped > 0)
+                    .map(|seconds| tally.ended().journeys as f64 / seconds),
+                samples: due,
             },
             metric => {
-                let steps: Vec<&StepTally> = tally.steps.iter().collect();
-                Self::of_steps(metric, &steps, seconds)
+                let all: Vec<usize> = (0..tally.steps.len()).collect();
+                Self::of_steps(metric, tally, &all, seconds)
             }
         }
     }
 
-    /// The metric of all executions of `steps`.
-    fn of_steps(metric: &Metric, steps: &[&StepTally], seconds: Option<f64>) -> Self {
+    /// The metric of all executions of the steps with these `numbers`.
+    fn of_steps(metric: &Metric, tally: &Tally, numbers: &[usize], seconds: Option<f64>) -> Self {
+        let found = numbers.iter().filter_map(|step| tally.steps.get(*step));
+        let steps: Vec<&StepTally> = found.collect();
         let sum = |of: fn(&StepTally) -> u64| steps.iter().map(|step| of(step)).sum::<u64>();
+        // Of what sent nothing there is no rate of requests.
+        let rate = |of: fn(&EndedStep) -> u64| {
+            let seconds = seconds.filter(|_| sum(sent) > 0)?;
+            Some(tally.ended().sum(numbers, of) as f64 / seconds)
+        };
         match metric {
-            Metric::Time(part, statistic) => match steps {
+            Metric::Time(part, statistic) => match &steps[..] {
                 [step] => times_of(step, *part)
                     .map_or_else(Self::default, |times| Self::time(*statistic, times)),
                 steps => {
@@ -155,13 +161,11 @@ impl Aggregate {
                 Self::share(retries, sum(|step| step.requests).saturating_sub(retries))
             }
             Metric::Rps => Self {
-                value: request_rate(sum(sent), seconds),
+                value: rate(|step| step.sent),
                 samples: sum(sent),
             },
             Metric::Throughput => Self {
-                value: request_rate(sum(sent), seconds)
-                    .and(seconds)
-                    .map(|seconds| sum(|step| step.received_bytes) as f64 / seconds),
+                value: rate(|step| step.received_bytes),
                 samples: sum(sent),
             },
             Metric::Good => {
@@ -169,20 +173,17 @@ impl Aggregate {
                 Self::share(good, sum(|step| step.executed).saturating_sub(good))
             }
             Metric::GoodRate => Self {
-                value: request_rate(sum(sent), seconds)
-                    .and(seconds)
-                    .map(|seconds| sum(|step| step.good) as f64 / seconds),
+                value: rate(|step| step.good),
                 samples: sum(|step| step.executed),
             },
             Metric::Units => {
                 let streams = || steps.iter().filter_map(|step| step.stream.as_ref());
-                let units: u64 = streams().map(|stream| stream.units).sum();
                 let samples = streams().map(|stream| stream.events.max(stream.first_event.count()));
                 let samples = samples.sum();
                 Self {
-                    value: seconds
-                        .filter(|_| samples > 0)
-                        .map(|seconds| units as f64 / seconds),
+                    value: seconds.filter(|_| samples > 0).map(|seconds| {
+                        tally.ended().sum(numbers, |step| step.units) as f64 / seconds
+                    }),
                     samples,
                 }
             }
@@ -195,12 +196,20 @@ impl Aggregate {
     }
 
     /// The metric of the requests of one name within an `async` step.
-    fn of_row(metric: &Metric, row: &InnerTally, seconds: Option<f64>) -> Self {
+    ///
+    /// Rates are of the requests that `ended` in so many seconds.
+    fn of_row(
+        metric: &Metric,
+        row: &InnerTally,
+        (seconds, ended): (Option<f64>, impl FnOnce() -> u64),
+    ) -> Self {
         match metric {
             Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &row.service),
             Metric::Errors => Self::share(row.failed, row.requests.saturating_sub(row.failed)),
             Metric::Rps => Self {
-                value: request_rate(row.requests, seconds),
+                value: seconds
+                    .filter(|_| row.requests > 0)
+                    .map(|seconds| ended() as f64 / seconds),
                 samples: row.requests,
             },
             _ => Self::default(),
@@ -276,13 +285,6 @@ pub fn sent(step: &StepTally) -> u64 {
     (step.response.count() + step.failed_response.count()).min(step.requests)
 }
 
-/// A number of executions that sent something as a rate; where none did, there is no rate of requests.
-pub fn request_rate(sent: u64, seconds: Option<f64>) -> Option<f64> {
-    seconds
-        .filter(|_| sent > 0)
-        .map(|seconds| sent as f64 / seconds)
-}
-
 /// Failed and dropped of all finished and dropped: a dropped iteration is a failed journey.
 pub fn journey_error_rate(tally: &Tally) -> Option<f64> {
     Aggregate::of_journey(&Metric::Errors, tally, None).value
@@ -292,6 +294,7 @@ pub fn journey_error_rate(tally: &Tally) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::definition::{Bound, Comparator, Threshold};
+    use crate::metrics::EndedTally;
     use std::time::Duration;
 
     const MS: Duration = Duration::from_millis(1);
@@ -450,6 +453,38 @@ mod tests {
             assert!(is_about(aggregate.value, wanted), "{text}: {aggregate:?}");
             assert_eq!(aggregate.samples, samples, "{text}");
         }
+    }
+
+    #[test]
+    fn rates_are_of_what_ended_within_the_measured_part() {
+        let mut tally = tally();
+        tally.steps[0].inner("order status").requests = 120;
+        let mut ended = EndedTally {
+            journeys: 100,
+            ..EndedTally::default()
+        };
+        let step = ended.step(0);
+        (step.sent, step.received_bytes, step.good) = (110, 3_000, 60);
+        step.row("order status").requests = 70;
+        ended.step(1).sent = 20;
+        tally.ended = Some(Box::new(ended));
+        for (text, step, wanted, samples) in [
+            ("rps", None, 10.0, 180),
+            ("throughput", None, 300.0, 240),
+            ("rps", Some(0), 11.0, 200),
+            ("good_rate", Some(0), 6.0, 160),
+            ("throughput", Some(1), 0.0, 40),
+        ] {
+            let aggregate = of(text, step, &tally);
+            assert_eq!(aggregate.value, Some(wanted), "{text}");
+            assert_eq!(aggregate.samples, samples, "{text}");
+        }
+        let row = Subject::Row("order status".into());
+        assert_eq!(of_subject(row, "rps", Some(0), &tally).value, Some(7.0));
+        let tag = Subject::Tag("api".into());
+        assert_eq!(of_subject(tag, "rps", None, &tally).value, Some(13.0));
+        // What is not rated is of what was due.
+        assert!(is_about(of("errors", None, &tally).value, 50.0 / 200.0));
     }
 
     #[test]

@@ -14,21 +14,31 @@ pub const OTHERS: &str = "(others)";
 impl StepTally {
     /// The row `name`, or the one of what has no row of its own.
     pub fn inner(&mut self, name: &str) -> &mut InnerTally {
-        let found = self.inner.iter().position(|row| row.name == name);
-        let place = found.unwrap_or_else(|| {
-            let own = self.inner.iter().filter(|row| row.name != OTHERS).count();
-            let name = if own < MOST { name } else { OTHERS };
-            let found = self.inner.iter().position(|row| row.name == name);
-            found.unwrap_or_else(|| {
-                self.inner.push(InnerTally {
-                    name: name.to_owned(),
-                    ..InnerTally::default()
-                });
-                self.inner.len() - 1
-            })
-        });
-        &mut self.inner[place]
+        let made = |name| InnerTally {
+            name,
+            ..InnerTally::default()
+        };
+        find_row(&mut self.inner, name, |row| &row.name, made)
     }
+}
+
+/// The row `name` of `rows`, or the one of what has no row of its own.
+pub(super) fn find_row<'a, R>(
+    rows: &'a mut Vec<R>,
+    name: &str,
+    name_of: fn(&R) -> &str,
+    make: impl FnOnce(String) -> R,
+) -> &'a mut R {
+    let find = |rows: &[R], name: &str| rows.iter().position(|row| name_of(row) == name);
+    let place = find(rows, name).unwrap_or_else(|| {
+        let own = rows.iter().filter(|row| name_of(row) != OTHERS).count();
+        let name = if own < MOST { name } else { OTHERS };
+        find(rows, name).unwrap_or_else(|| {
+            rows.push(make(name.to_owned()));
+            rows.len() - 1
+        })
+    });
+    &mut rows[place]
 }
 
 impl InnerTally {

@@ -22,7 +22,7 @@ mod traffic;
 mod websockets;
 
 pub use abort_thresholds::AbortThresholds;
-pub use aggregate::{Aggregate, journey_error_rate, request_rate, sent, times};
+pub use aggregate::{Aggregate, journey_error_rate, sent, times};
 pub use cells::{Cell, CellStep, CellStream, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
@@ -35,9 +35,9 @@ pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use own::{GaugeTally, OwnTally};
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
-    Broken, DependencyTally, ErrorTally, Frame, GroupSample, GroupTally, InnerTally, JourneyTally,
-    MessageCounts, Panicked, PhaseTally, StepTally, StreamSample, StreamTally, TailShare, Tally,
-    Windows,
+    Broken, DependencyTally, EndedRow, EndedStep, EndedTally, ErrorTally, Frame, GroupSample,
+    GroupTally, InnerTally, JourneyTally, MessageCounts, Panicked, PhaseTally, StepTally,
+    StreamSample, StreamTally, TailShare, Tally, Windows,
 };
 pub use traffic::{Phases, Traffic};
 pub use websockets::WebSocketTally;

@@ -138,7 +138,7 @@ impl<T: Transport> VirtualUser<T> {
                 std::mem::take(&mut self.executed),
                 std::mem::take(&mut self.groups),
             );
-            let begun = self.prepare_chain(arrival, window, state, self.last_trace);
+            let begun = self.prepare_chain(arrival, state, self.last_trace);
             if begun.is_ok() {
                 let steps = self.scenario.definition.steps.iter().enumerate();
                 for (step, def) in steps.filter(|(_, def)| !def.last) {
@@ -189,9 +189,6 @@ impl<T: Transport> VirtualUser<T> {
                     journeys.ok += 1;
                     journeys.time.record(time);
                 }
-                if let Some(end) = state.closed_end.filter(|end| *end < self.ended_at) {
-                    journeys.overrun_us += micros(self.ended_at - end);
-                }
                 let shares = progress.executed.iter().map(|ran| (ran.step, ran.service));
                 journeys.record_shares(time, self.scenario.definition.steps.len(), shares);
                 if window == Window::Steady && journeys.slowest.admits(micros(time)) {
@@ -201,12 +198,13 @@ impl<T: Transport> VirtualUser<T> {
                     journeys.slowest.add(journey);
                 }
             });
+            state.count_ended(self.ended_at, |ended| ended.journeys += 1);
             let journey = SampledJourney::choose(state, self.vu.id(), Some(arrival.iteration));
             if let (Some(journey), Some(samples)) = (journey, &state.samples) {
                 let times = (start_delay, time);
                 journey.keep_journey(samples, window, arrival.due, times, !progress.failed);
             }
-            state.record_groups(window, &progress.groups);
+            state.record_groups(window, &progress.groups, self.ended_at);
             if let Some(trace) = &trace {
                 trace.finish(self.ended_at, progress.failed);
             }
@@ -234,7 +232,6 @@ impl<T: Transport> VirtualUser<T> {
     fn prepare_chain(
         &mut self,
         arrival: &Arrival,
-        window: Window,
         state: &WorkerState,
         trace: Option<EndedTrace>,
     ) -> Result<(), String> {
@@ -259,7 +256,7 @@ impl<T: Transport> VirtualUser<T> {
         } = self;
         if chain.is_none() {
             let made = state.run_user_code(0, || {
-                (scenario.chain)(shared, &mut VuGuard::new(vu, state, window))
+                (scenario.chain)(shared, &mut VuGuard::new(vu, state, false))
             });
             let message = |message| format!("a state panicked when it was made: {message}");
             *chain = Some(made.map_err(message)?);

@@ -149,17 +149,28 @@ impl<T: Transport> VirtualUser<T> {
                     traffic: attempt.traffic,
                     status: attempt.result.as_ref().ok().copied(),
                 });
+                let ended_at = attempt.begun.map(|begun| begun + service + attempt.paused);
                 let is_partial = attempt.result.is_ok() && self.has_partial_answer(context);
                 let result = attempt
                     .result
                     .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
+                let is_good = result.is_ok() && sample.is_good(&def.good);
                 state.with_tally(window, |tally| {
                     tally.steps[step].partial_answers += u64::from(is_partial);
                     sample.tally(&mut tally.steps[step], &result);
-                    if result.is_ok() {
-                        sample.tally_good(&mut tally.steps[step], &def.good);
-                    }
+                    tally.steps[step].good += u64::from(is_good);
                 });
+                let ended_at = ended_at.unwrap_or_else(Instant::now);
+                state.count_ended(ended_at, |ended| {
+                    let ended = ended.step(step);
+                    ended.sent += u64::from(attempt.has_sent);
+                    ended.received_bytes += attempt.received_bytes;
+                    ended.good += u64::from(is_good);
+                });
+                if let (Ok(()), Some(stream)) = (&result, &sample.stream) {
+                    let units = state.measured_units(stream, ended_at - sample.response);
+                    state.with_ended(|ended| ended.step(step).units += units);
+                }
                 result.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok)
             }
             Err(outcome) => {
@@ -280,14 +291,23 @@ impl<T: Transport> VirtualUser<T> {
                     traffic: log.sampled_traffic(),
                     status: None,
                 });
+            let is_ok = matches!(result, Some(Ok(())));
+            let is_good = sample
+                .as_ref()
+                .is_some_and(|sample| is_ok && sample.is_good(&def.good));
+            if let (Some(_), Some(ended_at)) = (&sample, log.ended_at()) {
+                state.count_ended(ended_at, |ended| {
+                    let ended = ended.step(step);
+                    ended.sent += u64::from(log.has_sent());
+                    ended.good += u64::from(is_good);
+                });
+            }
             state.with_tally(window, |tally| {
                 let steps = &mut tally.steps[step];
+                steps.good += u64::from(is_good);
                 match (sample, result) {
                     (Some(sample), Some(result)) => {
                         sample.tally(steps, &result);
-                        if result.is_ok() {
-                            sample.tally_good(steps, &def.good);
-                        }
                     }
                     (_, Some(result)) => tally_without_request(steps, &result, checks, traced),
                     (_, None) => tally_not_sent(tally, step, &outcome, traced),
@@ -342,8 +362,10 @@ impl<T: Transport> VirtualUser<T> {
         let client = Rc::into_inner(client).unwrap_or_else(missing_transport);
         let (transport, mut log) = client.into_parts();
         if let Some(sockets) = transport.used_sockets() {
+            let begun = log.begun();
+            let share = context.state.measured_share(begun, Instant::now());
             log.entries()
-                .add_traffic(context.window, sockets.take_traffic());
+                .add_traffic(context.window, sockets.take_traffic(), share);
         }
         self.transport = Some(transport);
         log
@@ -364,11 +386,7 @@ impl<T: Transport> VirtualUser<T> {
     ) -> impl Future<Output = Result<Result<(), Halt>, Failure>> {
         async move {
             let StepContext {
-                step,
-                def,
-                window,
-                state,
-                ..
+                step, def, state, ..
             } = *context;
             let Self {
                 chain: Some(chain),
@@ -380,7 +398,7 @@ impl<T: Transport> VirtualUser<T> {
                 return Ok(Ok(()));
             };
             vu.reseed(step, Purpose::Scenario);
-            let mut vu = VuGuard::new(vu, state, window);
+            let mut vu = VuGuard::new(vu, state, context.def.runs_once_per_user());
             let panicked = |message: Redacted| {
                 Failure::new(ErrorKind::StepPanic, format!("panicked: {message}"))
             };
@@ -460,12 +478,7 @@ impl<T: Transport> VirtualUser<T> {
         stopped: Option<Cause>,
         always: bool,
     ) -> Result<(), StepOutcome> {
-        let StepContext {
-            step,
-            window,
-            state,
-            ..
-        } = *context;
+        let StepContext { step, state, .. } = *context;
         self.draw_step(context, stopped, always)?;
         let Self {
             chain: Some(chain),
@@ -478,7 +491,11 @@ impl<T: Transport> VirtualUser<T> {
         };
         vu.reseed(step, Purpose::Scenario);
         let built = state.run_user_code(step, || {
-            chain.build(step, &mut VuGuard::new(vu, state, window), request)
+            chain.build(
+                step,
+                &mut VuGuard::new(vu, state, context.def.runs_once_per_user()),
+                request,
+            )
         });
         match built {
             Ok(Ok(())) => Ok(()),
@@ -539,12 +556,7 @@ impl<T: Transport> VirtualUser<T> {
         status: Option<StatusCode>,
         checks: &mut (u64, u64),
     ) -> Result<(), Failure> {
-        let StepContext {
-            step,
-            window,
-            state,
-            ..
-        } = *context;
+        let StepContext { step, state, .. } = *context;
         let Self {
             chain: Some(chain),
             vu,
@@ -558,7 +570,7 @@ impl<T: Transport> VirtualUser<T> {
         }
         let mut problem = None;
         let ran = state.run_user_code(step, || {
-            let mut vu = VuGuard::new(vu, state, window);
+            let mut vu = VuGuard::new(vu, state, context.def.runs_once_per_user());
             chain.check(step, &mut vu, &mut |name, result| match result {
                 Ok(()) => checks.0 += 1,
                 Err(reason) => {

@@ -1,6 +1,5 @@
 //! Stages and ramps: what starts when, and how often, to the last iteration.
 
-use super::health::grade_run;
 use super::*;
 
 fn stages(stages: &[(f64, f64, u64)]) -> Vec<Stage> {
@@ -108,24 +107,4 @@ fn users_who_are_not_wanted_any_more_end_their_journey_and_begin_no_other() {
     assert_eq!(all.journey.started, 5 + 7 + 9 + 10);
     assert_eq!(all.journey.cancelled, 0);
     assert_eq!(ran.done.elapsed, ms(3_000));
-}
-
-#[test]
-fn what_users_end_after_their_load_counts_with_the_time_that_they_needed_for_it() {
-    let per_second = |load: Load, time| {
-        let (scenario, plan) = planned(load, vec![step("a")]);
-        let answers = move |_| (ms(time), Ok(""));
-        let ran = run_plan(scenario, &plan, 1, &Control::new(), None, answers);
-        let headline = grade_run(scenario, plan, &ran).headline;
-        (headline.ok, headline.achieved_per_second.unwrap())
-    };
-    let is_about = |rate: f64, wanted: f64| (rate - wanted).abs() < 1e-6;
-    // Those that begin at 0, 300, 600 and 900 ms, the last of which ends at 1,200 ms.
-    let (ok, rate) = per_second(users(1, Duration::ZERO, ms(1_000)), 300);
-    assert!(ok == 4 && is_about(rate, 1_000.0 / 300.0), "{ok}: {rate}");
-    let (ok, rate) = per_second(users(5, Duration::ZERO, ms(1_000)), 7_000);
-    assert!(ok == 5 && is_about(rate, 5.0 / 7.0), "{ok}: {rate}");
-    // As many are under way at the begin of the steady part as at its end.
-    let (ok, rate) = per_second(users(1, ms(1_000), ms(4_000)), 300);
-    assert!(ok == 10 && is_about(rate, 10.0 / 3.0), "{ok}: {rate}");
 }

@@ -13,6 +13,7 @@ mod limits;
 mod many;
 mod own;
 mod pace;
+mod rates;
 mod rendezvous;
 mod repeat;
 mod replay;

@@ -123,6 +123,17 @@ fn steps_checks_and_states_count_exactly_also_where_they_fail() {
 }
 
 #[test]
+fn what_is_given_after_the_load_counts_in_no_part_of_it() {
+    let slow = |_| (ms(350), Ok(""));
+    let scenario = giving(rate(10.0, Duration::ZERO, ms(1_000)), vec![step("a")]);
+    let plan = plan_of(scenario);
+    let all = run_plan(scenario, &plan, 1, &Control::new(), None, slow).all();
+    // All ten begin in time, and the checks of the seven that began until 600 ms run in time.
+    assert_eq!(all.own.counters["built"], 10);
+    assert_eq!(all.own.timings["taken"].count(), 2 * 7);
+}
+
+#[test]
 fn each_part_of_a_load_has_its_own_whatever_the_workers() {
     let mut load = rate(10.0, ms(1_000), ms(3_000));
     load.warm_up = ms(2_000);

@@ -589,6 +589,32 @@ fn what_a_session_of_the_ramp_does_counts_in_the_part_of_the_load_in_which_it_do
 }
 
 #[test]
+fn rates_of_a_session_are_of_what_it_does_in_the_measured_part() {
+    fn session(http: &mut Http) -> Local<'_, Result<(), Halt>> {
+        Box::pin(async move {
+            for _ in 0..60 {
+                get(http, "/").await?;
+            }
+            Ok(())
+        })
+    }
+    // From 0 to 6 s, of which the second to the fourth are measured.
+    let load = users(1, ms(1_000), ms(4_000));
+    let ran = go(scenario_of!(load, vec![itself("wait")], session), |_| {
+        (ms(100), Ok(""))
+    });
+    assert_eq!(ran.all().steps[0].requests, 60);
+    let ended = ran.windows.steady.ended();
+    // One ends as the measured part begins, and took its time before.
+    let [row] = &ended.steps[0].rows[..] else {
+        panic!("{ended:?}");
+    };
+    assert_eq!((&*row.name, row.requests), ("GET /", 31));
+    assert_eq!(ended.steps[0].received_bytes, 30 * 20);
+    assert_eq!((ended.steps[0].sent, ended.journeys), (0, 0));
+}
+
+#[test]
 fn what_is_under_way_at_the_hard_end_is_cancelled() {
     fn hangs(http: &mut Http) -> Local<'_, Result<(), Halt>> {
         Box::pin(async move {

@@ -18,9 +18,6 @@ pub struct JourneyTally {
     pub cancelled: u64,
     /// Arrivals that never began: none was free before the end.
     pub dropped: u64,
-    /// The time from the end of a closed load to the ends of the journeys that ended after it, summed.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub overrun_us: u64,
     /// Iterations that began and are sampled: their requests say so to the target.
     #[serde(skip_serializing_if = "is_zero")]
     pub sampled: u64,
@@ -75,7 +72,6 @@ impl JourneyTally {
         self.failed += other.failed;
         self.cancelled += other.cancelled;
         self.dropped += other.dropped;
-        self.overrun_us = self.overrun_us.saturating_add(other.overrun_us);
         self.sampled += other.sampled;
         self.time.merge(&other.time);
         self.failed_time.merge(&other.failed_time);

@@ -1,5 +1,6 @@
 //! Counters and histograms of a stretch of a run: a second of one worker, or all of it.
 
+mod ended;
 mod group;
 mod journey;
 mod step;
@@ -10,6 +11,7 @@ mod tests;
 use super::{Health, OwnTally, WebSocketTally};
 use crate::metrics::{Cause, RootCause};
 use crate::redacted::Redacted;
+pub use ended::{EndedRow, EndedStep, EndedTally};
 pub use group::{GroupSample, GroupTally};
 pub use journey::{JourneyTally, TailShare};
 use serde::{Deserialize, Serialize, Serializer};
@@ -78,6 +80,10 @@ pub struct Tally {
     /// The custom metrics of the scenario.
     #[serde(skip_serializing_if = "OwnTally::is_empty")]
     pub own: OwnTally,
+    /// What ended within the part, whenever it was due. Only the measured part has it, and not in records of versions
+    /// that counted by due times alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Box<EndedTally>>,
 }
 
 /// Dependency failures of one step with one variable, upstream step and root cause.
@@ -188,12 +194,14 @@ impl Tally {
             groups,
             dependencies,
             own,
+            ended,
         } = self;
         *journey == JourneyTally::default()
             && steps.iter().all(|step| *step == StepTally::default())
             && groups.is_empty()
             && dependencies.is_empty()
             && own.is_empty()
+            && (ended.as_ref()).is_none_or(|ended| **ended == EndedTally::default())
     }
 
     /// Adds all of `other`.
@@ -213,6 +221,9 @@ impl Tally {
             self.count_dependency(theirs.clone());
         }
         self.own.merge(&other.own);
+        if let Some(theirs) = &other.ended {
+            self.ended.get_or_insert_default().merge(theirs);
+        }
     }
 
     /// The tally of the group with that number.

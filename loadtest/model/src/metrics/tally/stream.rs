@@ -95,6 +95,27 @@ impl StreamSample {
         (events > 0).then_some(rest)
     }
 
+    /// Returns the units of work from one time to another, which count from the begin of the request: of the units as many
+    /// as of the events.
+    pub fn units_between(&self, from: Duration, to: Duration) -> u64 {
+        let (mut all, mut within) = (0, 0);
+        let mut at = self.first_event.unwrap_or_default();
+        let mut count = |at: Duration| {
+            all += 1;
+            within += u64::from(from <= at && at <= to);
+        };
+        if self.first_event.is_some() {
+            count(at);
+        }
+        for gap in &self.gaps {
+            at += *gap;
+            count(at);
+        }
+        (self.units * within + all / 2)
+            .checked_div(all)
+            .unwrap_or_default()
+    }
+
     /// The mean time for a unit after the first: (last event - first event) / (units - 1); `None` with fewer than two.
     pub fn per_unit(&self) -> Option<Duration> {
         let first = u64::from(!self.is_continued);
