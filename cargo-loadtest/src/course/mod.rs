@@ -7,7 +7,7 @@ use crate::units;
 use loadtest_model::card::{Trust, Validity, ValidityCause};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;
-use loadtest_model::metrics::{Frame, Histogram};
+use loadtest_model::metrics::{Frame, JourneyTally, Tally};
 use loadtest_model::record::{RunStart, ScenarioRecord};
 use loadtest_model::schedule::Schedule;
 pub(crate) use progress::{LimitsSoFar, describe_errors, describe_phase};
@@ -245,30 +245,26 @@ impl Course {
             steps: vec![StepWindow::default(); self.record.start.definition.steps.len()],
             ..Window::default()
         };
-        let mut time = Histogram::default();
-        let mut responses = vec![Histogram::default(); window.steps.len()];
-        let mut counts = vec![(0, 0); window.steps.len()];
-        let (mut started, mut ok, mut bad) = (0, 0, 0);
+        let (mut journeys, mut all) = (JourneyTally::default(), Tally::new(window.steps.len()));
         for frame in &self.frames {
             if !(from..end).contains(&frame.second) {
                 continue;
             }
             window.users = frame.active_users;
             for tally in frame.windows.all() {
-                started += tally.journey.started;
-                ok += tally.journey.ok;
-                bad += tally.journey.failed + tally.journey.dropped;
-                time.merge(&tally.journey.time);
-                for (i, step) in tally.steps.iter().enumerate().take(responses.len()) {
-                    responses[i].merge(&step.response);
-                    counts[i].0 += step.executed;
-                    counts[i].1 += step.failed;
+                journeys.merge(&tally.journey);
+                for (sum, step) in all.steps.iter_mut().zip(&tally.steps) {
+                    sum.executed += step.executed;
+                    sum.failed += step.failed;
+                    sum.response.merge(&step.response);
+                    sum.failed_response.merge(&step.failed_response);
                 }
             }
         }
-        window.rate = started as f64 / length;
-        window.p95 = time.quantile(0.95);
-        window.errors = share_of(bad, ok + bad);
+        window.rate = (journeys.ok + journeys.failed) as f64 / length;
+        window.p95 = journeys.times().quantile(0.95);
+        let bad = journeys.failed + journeys.dropped;
+        window.errors = share_of(bad, journeys.ok + bad);
         let load = &self.record.start.plan.load;
         window.target = load.is_open().then(|| {
             let schedule = Schedule::new(load);
@@ -279,12 +275,10 @@ impl Course {
                 .sum();
             sum * self.record.start.plan.shard.share() / length
         });
-        for ((step, response), (executed, failed)) in
-            window.steps.iter_mut().zip(&responses).zip(counts)
-        {
-            step.rate = executed as f64 / length;
-            step.p95 = response.quantile(0.95);
-            step.errors = share_of(failed, executed);
+        for (step, sum) in window.steps.iter_mut().zip(&all.steps) {
+            step.rate = sum.executed as f64 / length;
+            step.p95 = sum.times().quantile(0.95);
+            step.errors = share_of(sum.failed, sum.executed);
         }
         window
     }

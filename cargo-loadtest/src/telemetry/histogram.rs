@@ -1,7 +1,7 @@
 //! Histograms of times as they grow: classic buckets with given boundaries, and exponential ones.
 
 use super::interval::{Exemplar, Exponential, OwnTimes, Times};
-use loadtest_model::metrics::Histogram;
+use loadtest_model::metrics::{self, Histogram};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,10 @@ pub(super) struct GrowingTimes {
     count: u64,
     sum: Duration,
     exemplars: Vec<Option<Exemplar>>,
+    /// Those of the interval under way.
     own: Histogram,
+    /// Times of what failed meanwhile, which are in no bucket and make no quantile look better.
+    own_failed: Histogram,
 }
 
 impl GrowingTimes {
@@ -44,6 +47,7 @@ impl GrowingTimes {
             sum: Duration::ZERO,
             exemplars: Vec::new(),
             own: Histogram::default(),
+            own_failed: Histogram::default(),
         }
     }
 
@@ -80,14 +84,20 @@ impl GrowingTimes {
         self.own.merge(times);
     }
 
+    /// Adds times of what failed in the interval under way.
+    pub(super) fn add_failed(&mut self, times: &Histogram) {
+        self.own_failed.merge(times);
+    }
+
     /// Returns true without times of the interval under way.
     pub(super) fn is_unchanged(&self) -> bool {
-        self.own.is_empty()
+        self.own.is_empty() && self.own_failed.is_empty()
     }
 
     /// Returns what there is, and begins the next interval.
     pub(super) fn take(&mut self) -> Times {
         let own = std::mem::take(&mut self.own);
+        let own_failed = std::mem::take(&mut self.own_failed);
         let mut within = 0;
         let boundaries = self.boundaries.iter().zip(&self.classic);
         let classic = boundaries.map(|(limit, count)| {
@@ -100,7 +110,7 @@ impl GrowingTimes {
             classic: classic.collect(),
             exponential: self.exponential(),
             exemplars: self.exemplars.clone(),
-            own: describe_own(&own),
+            own: describe_own(&own, &own_failed),
         }
     }
 
@@ -137,15 +147,16 @@ fn bucket_index(seconds: f64, scale: i32) -> i32 {
     index.ceil() as i32 - 1
 }
 
-fn describe_own(times: &Histogram) -> OwnTimes {
+fn describe_own(good: &Histogram, failed: &Histogram) -> OwnTimes {
+    let times = metrics::Times::new(good, &[failed]);
     let quantiles = QUANTILES.iter().filter_map(|(name, quantile)| {
         let time = times.quantile(*quantile)?;
         Some((*name, time.as_secs_f64()))
     });
     let longest = times.max().map(|time| ("max", time.as_secs_f64()));
     OwnTimes {
-        count: times.count(),
-        sum: times.sum().as_secs_f64(),
+        count: good.count(),
+        sum: good.sum().as_secs_f64(),
         quantiles: quantiles.chain(longest).collect(),
     }
 }

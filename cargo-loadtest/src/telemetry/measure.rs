@@ -60,7 +60,8 @@ impl PartNames {
         ] {
             table.count("journeys", &[("result", result)], number as f64);
         }
-        table.time("journey_time_seconds", &[], &journey.time);
+        let (good, failed) = (&journey.time, &journey.failed_time);
+        table.time_with_failures("journey_time_seconds", &[], good, failed);
         table.time("generator_lateness_seconds", &[], &journey.lateness);
         for (number, name) in self.steps.iter().enumerate() {
             let nothing = StepTally::default();
@@ -74,11 +75,9 @@ impl PartNames {
                 let labels = [("group", &**name), ("result", result)];
                 table.count("group_executions", &labels, number as f64);
             }
-            table.time(
-                "group_response_seconds",
-                &[("group", name)],
-                &group.response,
-            );
+            let labels = [("group", &**name)];
+            let (good, failed) = (&group.response, &group.failed_response);
+            table.time_with_failures("group_response_seconds", &labels, good, failed);
         }
         for failure in &tally.dependencies {
             let labels = [
@@ -143,13 +142,11 @@ impl PartNames {
         ] {
             table.count(family, &labels, number as f64);
         }
-        table.time("step_response_seconds", &labels, &step.response);
-        table.time("step_service_seconds", &labels, &step.service);
-        table.time(
-            "step_failed_response_seconds",
-            &labels,
-            &step.failed_response,
-        );
+        let failed = &step.failed_response;
+        table.time_with_failures("step_response_seconds", &labels, &step.response, failed);
+        let (good, failed_service) = (&step.service, &step.failed_service);
+        table.time_with_failures("step_service_seconds", &labels, good, failed_service);
+        table.time("step_failed_response_seconds", &labels, failed);
         let phases = [
             ("step_first_byte_seconds", &step.phases.first_byte),
             ("step_connect_seconds", &step.phases.connect),
@@ -205,7 +202,8 @@ impl PartNames {
             table.count("requests", &labels, number as f64);
         }
         let labels = [("step", step), ("request", &*request)];
-        table.time("request_service_seconds", &labels, &row.service);
+        let (good, failed) = (&row.service, &row.failed_service);
+        table.time_with_failures("request_service_seconds", &labels, good, failed);
         for (direction, number) in row.messages.into_iter().flat_map(list_directions) {
             let labels = [
                 ("step", step),

@@ -84,6 +84,20 @@ impl SeriesTable {
         }
     }
 
+    /// Adds to a histogram what succeeded; its quantiles are no better for what `failed`.
+    pub(super) fn time_with_failures(
+        &mut self,
+        family: &str,
+        labels: &[(&'static str, &str)],
+        good: &Histogram,
+        failed: &Histogram,
+    ) {
+        if let Some(GrowingValue::Times { growing, .. }) = self.row(family, labels) {
+            growing.add(good);
+            growing.add_failed(failed);
+        }
+    }
+
     /// Takes an example of a time of a histogram.
     pub(super) fn exemplify(
         &mut self,

@@ -226,6 +226,8 @@ async fn wait_for_iterations(state: &WorkerState, count: u64) {
 /// Counts the arrivals from `first` to before `behind` as dropped, window by window.
 fn drop_arrivals(state: &WorkerState, partition: Partition, mut first: u64, behind: u64) {
     let due = |local| state.schedule.arrival(partition.to_global(local));
+    let ended = state.start.elapsed();
+    let ended = state.schedule.end().map_or(ended, |end| end.min(ended));
     while first < behind {
         let window = state.schedule.window(due(first));
         let end = state.schedule.window_end(due(first));
@@ -238,7 +240,13 @@ fn drop_arrivals(state: &WorkerState, partition: Partition, mut first: u64, behi
                 high = middle;
             }
         }
-        state.with_tally(window, |tally| tally.journey.dropped += low - first);
+        state.with_tally(window, |tally| {
+            tally.journey.dropped += low - first;
+            for arrival in first..low {
+                let time = ended.saturating_sub(due(arrival));
+                tally.journey.dropped_time.record(time);
+            }
+        });
         first = low;
     }
 }

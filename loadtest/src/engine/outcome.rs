@@ -208,6 +208,7 @@ impl StepSample {
             }
         } else {
             tally.failed_response.record(self.response);
+            tally.failed_service.record(self.service);
         }
     }
 }

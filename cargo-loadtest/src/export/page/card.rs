@@ -215,11 +215,9 @@ fn describe_percentiles(card: &Card) -> String {
     } else {
         "whole journeys, think time apart"
     };
-    let time_of = head
-        .time_of
-        .as_ref()
-        .map_or_else(String::new, |of| format!(", {of}"));
-    format!("Percentiles are of {measured}{time_of}.")
+    let good = (head.good_time.as_ref())
+        .map_or_else(String::new, |good| format!(", failures included; {good}"));
+    format!("Percentiles are of {measured}{good}.")
 }
 
 #[cfg(test)]

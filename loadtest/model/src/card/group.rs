@@ -20,7 +20,8 @@ pub struct GroupRow {
     pub error_rate: Option<f64>,
     /// Executions that ended within the measured part, per second; `None` where none was, and of a group whose steps all run once per user.
     pub per_second: Option<f64>,
-    /// The response times of its steps, summed, of the journeys in which it did not fail.
+    /// The response times of its steps, summed: at each quantile the larger of that of the journeys in which it did not fail,
+    /// and that of all.
     pub response: Quantiles,
     /// The share of its steps in the service time of all; `None` where none of them has one.
     pub time_share: Option<f64>,
@@ -54,7 +55,7 @@ impl GroupRow {
                 per_second: seconds.filter(|_| is_repeated).map(|seconds| {
                     ended.groups.get(at).map_or(0.0, |count| *count as f64) / seconds
                 }),
-                response: Quantiles::from_histogram(&tally.response),
+                response: Quantiles::from_times(&tally.times()),
                 time_share: (!shares.is_empty()).then(|| shares.iter().sum()),
             }
         });

@@ -4,7 +4,7 @@ use super::step::{Quantiles, share_of};
 use super::threshold::{journey_error_rate, sent};
 use crate::definition::Shape;
 use crate::display;
-use crate::metrics::Tally;
+use crate::metrics::{Tally, Times};
 use crate::record::ScenarioRecord;
 use serde::Serialize;
 
@@ -13,10 +13,11 @@ use serde::Serialize;
 pub struct Headline {
     /// The scenario has one step, so that the figures are of its requests; else they are of journeys.
     pub single_request: bool,
-    /// Journey time of ok journeys; of a one-step scenario, response time.
+    /// Journey time; of a one-step scenario, response time. At each quantile the larger of that of what succeeded, and that
+    /// of all: an arrival that never began ended when the load did.
     pub time: Quantiles,
-    /// The share that the times are of, unless it is almost everything: `of the 88 % that succeeded`.
-    pub time_of: Option<String>,
+    /// Where anything failed, the last percentile of what succeeded: `p99 of the 96 % that succeeded: 2.90 ms`.
+    pub good_time: Option<String>,
     /// Failed and dropped of all finished and dropped, a share of one.
     pub error_rate: Option<f64>,
     /// Journeys ok.
@@ -41,26 +42,17 @@ impl Headline {
         seconds: Option<f64>,
     ) -> Self {
         let journey = &tally.journey;
-        let finished = journey.ok + journey.failed;
         let ended = tally.ended();
         // A step that sends for itself may send any number.
         let single_request =
             matches!(&*record.start.definition.steps, [step] if !step.sends_itself);
         let error_rate = journey_error_rate(tally);
-        let time = if single_request {
-            &tally.steps[0].response
+        let times = if single_request {
+            tally.times()
         } else {
-            &journey.time
+            journey.times()
         };
-        let covered = share_of(time.count(), finished + journey.dropped);
-        let time_of = covered.filter(|covered| *covered < 0.95).map(|covered| {
-            let what = if single_request && time.count() > tally.steps[0].ok {
-                "that succeeded or timed out"
-            } else {
-                "that succeeded"
-            };
-            format!("of the {} {what}", display::format_whole_percent(covered))
-        });
+        let time = Quantiles::from_times(&times);
         let target_per_second = match &record.start.plan.load.shape {
             Shape::Rate { per_second, .. } => Some(*per_second * record.start.plan.shard.share()),
             // The mean of the stages: what was to start in the measured part.
@@ -71,8 +63,8 @@ impl Headline {
         };
         Self {
             single_request,
-            time: Quantiles::from_histogram(time),
-            time_of,
+            good_time: describe_good_times(&times, &time, tally, single_request),
+            time,
             error_rate,
             // Those that measured nothing ended all the same.
             ok: record.windows.steady.journey.ok,
@@ -89,4 +81,29 @@ impl Headline {
             dependency_failures: tally.steps.iter().map(|step| step.skipped).sum(),
         }
     }
+}
+
+/// Returns the 99th percentile of what succeeded in words, where that is not all.
+fn describe_good_times(
+    times: &Times<'_>,
+    all: &Quantiles,
+    tally: &Tally,
+    single_request: bool,
+) -> Option<String> {
+    let good = times.good();
+    let journey = &tally.journey;
+    // Records that lack the times of what failed have its number.
+    let whole = (journey.ok + journey.failed + journey.dropped).max(all.samples);
+    let share = share_of(good.count(), whole).filter(|share| *share < 1.0)?;
+    let p99 = good.quantile(0.99)?;
+    let what = if single_request && good.count() > tally.steps[0].ok {
+        "that succeeded or timed out"
+    } else {
+        "that succeeded"
+    };
+    Some(format!(
+        "p99 of the {} {what}: {}",
+        display::format_percent(share),
+        display::format_duration(p99)
+    ))
 }

@@ -23,7 +23,8 @@ pub struct InnerRow {
     pub failed: u64,
     /// Failed of all, a share of one.
     pub error_rate: Option<f64>,
-    /// Service time of those that were answered with a status below 400, and of those that timed out.
+    /// Service time: at each quantile the larger of that of the requests that were answered with a status below 400 or
+    /// timed out, and that of all.
     pub service: Quantiles,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
@@ -50,7 +51,7 @@ impl InnerRow {
             requests: tally.requests,
             failed: tally.failed,
             error_rate: share_of(tally.failed, tally.requests),
-            service: Quantiles::from_histogram(&tally.service),
+            service: Quantiles::from_times(&tally.times()),
             statuses: tally.statuses.clone(),
             // Until the row is graded by it.
             stream: (tally.stream.as_ref()).map(|stream| StreamRow::new(false, stream, units)),

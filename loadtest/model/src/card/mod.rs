@@ -290,7 +290,7 @@ impl Card {
             tail,
             traces: TraceRow::all(record, &slowest, &names),
             slowest,
-            spectrum: SpectrumPoint::all(threshold::times(&tally)),
+            spectrum: SpectrumPoint::all(&tally.times()),
             dependency_failures,
             not_drawn,
             weights: definition
@@ -376,7 +376,7 @@ fn grade_steps(
     let is_regraded = regraded.is_some_and(|policy| policy.apdex.is_some());
     let repeated = record.start.definition.steps.iter().zip(&tally.steps);
     let repeated = repeated.filter(|(step, _)| !step.runs_once_per_user());
-    let all_time: Duration = repeated.map(|(_, counts)| counts.service.sum()).sum();
+    let all_time: Duration = repeated.map(|(_, counts)| counts.time_spent()).sum();
     let mut rows = Vec::new();
     let (ended, nothing) = (tally.ended(), EndedStep::default());
     for (i, (step, counts)) in record

@@ -1,7 +1,7 @@
 //! The percentile spectrum: the whole distribution of times, its tail stretched, as `HdrHistogram` plots it.
 
 use crate::definition::micros;
-use crate::metrics::Histogram;
+use crate::metrics::Times;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub struct SpectrumPoint {
 
 impl SpectrumPoint {
     /// The spectrum of `times`, as far up as there are samples to tell: the last point is the maximum.
-    pub(super) fn all(times: &Histogram) -> Vec<Self> {
+    pub(super) fn all(times: &Times<'_>) -> Vec<Self> {
         let samples = times.count();
         let quantiles = (0..).map(|i| 1.0 - 10_f64.powf(-f64::from(i) / f64::from(PER_DECADE)));
         quantiles
@@ -35,15 +35,16 @@ impl SpectrumPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Histogram;
 
     #[test]
     fn it_reaches_as_far_as_there_are_samples_and_ends_with_the_longest() {
         let mut times = Histogram::default();
-        assert!(SpectrumPoint::all(&times).is_empty());
+        assert!(SpectrumPoint::all(&Times::new(&times, &[])).is_empty());
         for ms in 1..=1_000 {
             times.record(Duration::from_millis(ms));
         }
-        let points = SpectrumPoint::all(&times);
+        let points = SpectrumPoint::all(&Times::new(&times, &[]));
         assert!(points.is_sorted_by(|a, b| a.quantile < b.quantile && a.time <= b.time));
         assert_eq!(points.len(), 32);
         assert!((points[10].quantile - 0.9).abs() < 1e-9);

@@ -6,7 +6,7 @@ use super::loss::Loss;
 use super::stream::StreamRow;
 use super::threshold::sent;
 use crate::definition::{Part, StepDef, micros};
-use crate::metrics::{EndedStep, Histogram, PhaseTally, StepTally};
+use crate::metrics::{EndedStep, Histogram, PhaseTally, StepTally, Times};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -62,15 +62,16 @@ pub struct StepRow {
     pub per_second: Option<f64>,
     /// Failed of all executed, a share of one.
     pub error_rate: Option<f64>,
-    /// The share of executions that the percentiles are of: ok ones and those that timed out.
+    /// The share of executions that were ok or timed out, with whose times alone the percentiles would be those of a target
+    /// that does not fail.
     pub measured: Option<f64>,
-    /// Response time.
+    /// Response time: at each quantile the larger of that of the executions that were ok or timed out, and that of all.
     pub response: Quantiles,
-    /// Service time.
+    /// Service time, likewise.
     pub service: Quantiles,
     /// Response time of failed executions that did not time out.
     pub failed_response: Quantiles,
-    /// The share of the service time of all steps; `None` of a step that runs once per user.
+    /// The share of the service time of all executions of all steps; `None` of a step that runs once per user.
     pub time_share: Option<f64>,
     /// The parts of its service time.
     pub phases: Phases,
@@ -197,11 +198,11 @@ impl StepRow {
             per_second: rate(ended.sent),
             error_rate: share_of(tally.failed, tally.executed),
             measured: share_of(tally.response.count(), tally.executed),
-            response: Quantiles::from_histogram(&tally.response),
-            service: Quantiles::from_histogram(&tally.service),
+            response: Quantiles::from_times(&tally.times()),
+            service: Quantiles::from_times(&tally.service_times()),
             failed_response: Quantiles::from_histogram(&tally.failed_response),
             time_share: (is_repeated && !all_time.is_zero())
-                .then(|| tally.service.sum().as_secs_f64() / all_time.as_secs_f64()),
+                .then(|| tally.time_spent().as_secs_f64() / all_time.as_secs_f64()),
             phases: Phases::from_tally(&tally.phases),
             statuses: tally.statuses.clone(),
             requests: tally.requests,
@@ -247,6 +248,11 @@ impl StepRow {
 impl Quantiles {
     /// The quantiles of a histogram.
     pub fn from_histogram(times: &Histogram) -> Self {
+        Self::from_times(&Times::new(times, &[]))
+    }
+
+    /// The quantiles of times, which failures do not make look better.
+    pub fn from_times(times: &Times<'_>) -> Self {
         Self {
             samples: times.count(),
             mean: times.mean(),

@@ -6,7 +6,7 @@
 use crate::definition::{Bound, Metric, Part, ScenarioDef, Subject};
 use crate::display;
 use crate::metrics::{Aggregate, Broken, Tally};
-pub(super) use crate::metrics::{journey_error_rate, sent, times};
+pub(super) use crate::metrics::{journey_error_rate, sent};
 use crate::plan::{Plan, ScopedThreshold};
 use crate::record::ScenarioRecord;
 use crate::schedule::Schedule;

@@ -2,7 +2,7 @@
 
 use crate::definition::{Load, Shape, Stage, micros};
 use crate::metrics::ErrorKind;
-use crate::metrics::{Cell, CellStep, CompactHistogram, CompactSum, Histogram, StepTally};
+use crate::metrics::{Cell, CellStep, CompactHistogram, CompactTimes, StepTally, Times};
 use crate::plan::Plan;
 use crate::record::{ScenarioRecord, ShardRun};
 use serde::Serialize;
@@ -201,20 +201,23 @@ fn measure_generators(record: &ScenarioRecord, ranges: &[Range<u32>]) -> Vec<Gen
 struct StepTime {
     /// The fewest steps that are worth a chart.
     least: usize,
-    of_tally: fn(&StepTally) -> Option<&Histogram>,
-    of_cell: fn(&CellStep) -> Option<&CompactHistogram>,
+    of_tally: fn(&StepTally) -> Option<Times<'_>>,
+    /// Those of what was ok or timed out, and of the rest.
+    of_cell: fn(&CellStep) -> Option<(&CompactHistogram, &CompactHistogram)>,
 }
+
+static NO_TIMES: CompactHistogram = CompactHistogram::NONE;
 
 /// A single step is that of the journey.
 const RESPONSES: StepTime = StepTime {
     least: 2,
-    of_tally: |step| Some(&step.response),
-    of_cell: |step| Some(&step.response),
+    of_tally: |step| Some(step.times()),
+    of_cell: |step| Some((&step.response, &step.failed_response)),
 };
 const FIRST_EVENTS: StepTime = StepTime {
     least: 1,
-    of_tally: |step| Some(&step.stream.as_ref()?.first_event),
-    of_cell: |step| Some(&step.stream.as_ref()?.first_event),
+    of_tally: |step| Some(Times::new(&step.stream.as_ref()?.first_event, &[])),
+    of_cell: |step| Some((&step.stream.as_ref()?.first_event, &NO_TIMES)),
 };
 
 /// Measures the steps that take longest, in the order of the scenario, within these seconds.
@@ -242,7 +245,7 @@ fn measure_steps(
             .iter()
             .take_while(|cell| cell.second < range.end);
         let steps = within.filter_map(|cell| cell.steps.get(step));
-        let times = CompactSum::of(steps.filter_map(time.of_cell));
+        let times = CompactTimes::of(steps.filter_map(time.of_cell));
         times.quantile(0.95).map(|time| time.as_micros() as u64)
     };
     let courses = slowest.into_iter().map(|(_, step)| StepCourse {
@@ -282,11 +285,12 @@ fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, plan:
             *point.errors_per_second.entry(*kind).or_default() += per_second(*count);
         }
     }
-    let times = CompactSum::of(cells.iter().filter_map(|cell| {
+    let times = CompactTimes::of(cells.iter().filter_map(|cell| {
         if one_step {
-            cell.steps.first().map(|step| &step.response)
+            let step = cell.steps.first()?;
+            Some((&step.response, &step.failed_response))
         } else {
-            Some(&cell.time)
+            Some((&cell.time, &cell.failed_time))
         }
     }));
     point.p50 = times.quantile(0.5);

@@ -418,7 +418,7 @@ fn example_limit(step: &StepRow) -> String {
     let rows = step.inner.iter().filter(|row| row.requests > 0);
     let has_gaps = |stream: &StreamRow| stream.gap.samples > 0;
     match rows.max_by_key(|row| row.requests) {
-        Some(row) if row.service.samples > 0 => format!("row({:?}).p95 < 100ms", row.name),
+        Some(row) if row.requests > row.failed => format!("row({:?}).p95 < 100ms", row.name),
         _ if step.stream.as_ref().is_some_and(has_gaps) => "gap.p95 < 100ms".to_owned(),
         Some(row) => format!("row({:?}).errors < 1%", row.name),
         None => "units > 1/s".to_owned(),

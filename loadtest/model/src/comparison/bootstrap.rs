@@ -63,7 +63,7 @@ impl Drawn {
         Self {
             figures,
             counts: whole.counts,
-            timed: whole.times.iter().sum(),
+            timed: whole.timed(),
             draws: std::iter::repeat_with(|| draw().further_from(&figures, wider))
                 .take(DRAWS)
                 .collect(),

@@ -190,8 +190,11 @@ fn counted_step(step: &StepTally) -> StepTally {
 fn prune_timed_tally(tally: &Tally) -> Tally {
     let mut kept = prune_tally(tally);
     kept.journey.time = tally.journey.time.clone();
+    kept.journey.failed_time = tally.journey.failed_time.clone();
+    kept.journey.dropped_time = tally.journey.dropped_time.clone();
     for (kept, step) in kept.steps.iter_mut().zip(&tally.steps) {
         kept.response = step.response.clone();
+        kept.failed_response = step.failed_response.clone();
     }
     kept
 }
@@ -207,6 +210,7 @@ fn prune_cells(cells: &Cells, steady_us: u64) -> Cells {
         failed: step.failed,
         skipped: step.skipped,
         response: again(&step.response),
+        failed_response: again(&step.failed_response),
         good: step.good,
         stream: step.stream.as_ref().map(|stream| {
             Box::new(CellStream {
@@ -223,6 +227,7 @@ fn prune_cells(cells: &Cells, steady_us: u64) -> Cells {
         failed: cell.failed,
         dropped: cell.dropped,
         time: again(&cell.time),
+        failed_time: again(&cell.failed_time),
         steps: cell.steps.iter().map(step).collect(),
         ..Cell::default()
     };

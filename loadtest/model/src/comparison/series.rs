@@ -21,8 +21,10 @@ pub(super) struct Series {
     /// The logarithm of the time, in nanoseconds, that each bucket of times ends at, and before them of
     /// the one that the first begins at.
     ends: Vec<f64>,
-    /// Times by bucket: a row per stretch, after one of nothing.
-    times: Vec<Vec<u64>>,
+    /// Times of what succeeded or timed out, by bucket: a row per stretch, after one of nothing.
+    good: Vec<Vec<u64>>,
+    /// Those of what failed otherwise, if something did.
+    failed: Option<Vec<Vec<u64>>>,
     /// The sums of the counts up to each stretch.
     counts: Vec<Counts>,
 }
@@ -38,11 +40,22 @@ pub(super) struct Counts {
     pub(super) ended: u64,
 }
 
+/// What is measured in one stretch.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stretch {
+    /// The times of what succeeded or timed out.
+    pub(super) good: Histogram,
+    /// Those of what failed otherwise.
+    pub(super) failed: Histogram,
+    pub(super) counts: Counts,
+}
+
 /// A sum over stretches.
 #[derive(Debug, Clone)]
 pub(super) struct Sum {
     stretches: usize,
-    pub(super) times: Vec<u64>,
+    good: Vec<u64>,
+    failed: Option<Vec<u64>>,
     pub(super) counts: Counts,
 }
 
@@ -71,6 +84,14 @@ pub(super) enum Measured {
 impl Measured {
     /// Everything that a step may have.
     pub(super) const ALL: [Self; 4] = [Self::Whole, Self::FirstEvent, Self::PerUnit, Self::Good];
+}
+
+impl Sum {
+    /// The number of times.
+    pub(super) fn timed(&self) -> u64 {
+        let failed = self.failed.as_deref().unwrap_or_default();
+        self.good.iter().chain(failed).sum()
+    }
 }
 
 impl Figures {
@@ -110,10 +131,11 @@ impl Series {
     }
 
     /// Stretches of `width` seconds each.
-    pub(super) fn new(width: f64, stretches: Vec<(Histogram, Counts)>) -> Self {
+    pub(super) fn new(width: f64, stretches: Vec<Stretch>) -> Self {
         let mut values: Vec<u64> = stretches
             .iter()
-            .flat_map(|(times, _)| times.buckets().map(|(ns, _)| ns))
+            .flat_map(|stretch| stretch.good.buckets().chain(stretch.failed.buckets()))
+            .map(|(ns, _)| ns)
             .collect();
         values.sort_unstable();
         values.dedup();
@@ -125,21 +147,33 @@ impl Series {
             .chain(values.iter().map(|ns| *ns as f64))
             .map(|ns| ns.max(1.0).ln())
             .collect();
-        let mut times = vec![vec![0; values.len()]];
-        let mut counts = vec![Counts::default()];
-        for (histogram, counted) in stretches {
-            let mut row = times.last().expect("there is a first").clone();
-            for (ns, count) in histogram.buckets() {
-                let place = values.binary_search(&ns).expect("all values are there");
-                row[place] += count;
+        let has_failed = stretches.iter().any(|stretch| !stretch.failed.is_empty());
+        let sums = |of: fn(&Stretch) -> &Histogram| {
+            let mut sums = vec![vec![0; values.len()]];
+            for stretch in &stretches {
+                let mut row = sums.last().expect("there is a first").clone();
+                for (ns, count) in of(stretch).buckets() {
+                    let place = values.binary_search(&ns).expect("all values are there");
+                    row[place] += count;
+                }
+                sums.push(row);
             }
-            times.push(row);
-            counts.push(counts.last().expect("there is a first").plus(counted));
+            sums
+        };
+        let mut counts = vec![Counts::default()];
+        for stretch in &stretches {
+            counts.push(
+                counts
+                    .last()
+                    .expect("there is a first")
+                    .plus(stretch.counts),
+            );
         }
         Self {
             width,
             ends,
-            times,
+            good: sums(|stretch| &stretch.good),
+            failed: has_failed.then(|| sums(|stretch| &stretch.failed)),
             counts,
         }
     }
@@ -158,7 +192,8 @@ impl Series {
     pub(super) fn nothing(&self) -> Sum {
         Sum {
             stretches: 0,
-            times: vec![0; self.times[0].len()],
+            good: vec![0; self.good[0].len()],
+            failed: self.failed.as_ref().map(|failed| vec![0; failed[0].len()]),
             counts: Counts::default(),
         }
     }
@@ -176,9 +211,9 @@ impl Series {
 
     fn add(&self, sum: &mut Sum, range: Range<usize>) {
         sum.stretches += range.len();
-        let (before, after) = (&self.times[range.start], &self.times[range.end]);
-        for ((sum, after), before) in sum.times.iter_mut().zip(after).zip(before) {
-            *sum += after - before;
+        add_between(&mut sum.good, &self.good, &range);
+        if let (Some(sum), Some(failed)) = (&mut sum.failed, &self.failed) {
+            add_between(sum, failed, &range);
         }
         let (before, after) = (self.counts[range.start], self.counts[range.end]);
         sum.counts = sum.counts.plus(after.minus(before));
@@ -189,11 +224,25 @@ impl Series {
         let seconds = sum.stretches as f64 * self.width;
         let counts = sum.counts;
         Figures {
-            quantiles: self.quantiles(&sum.times),
+            quantiles: self.worst_quantiles(sum),
             failed: counts.failed as f64 / counts.tried as f64,
             // Of what stopped altogether the logarithm would be none.
             rate: ((counts.ended as f64).max(HALF) / seconds).ln(),
         }
+    }
+
+    /// The larger of each quantile of what succeeded, and of all.
+    fn worst_quantiles(&self, sum: &Sum) -> [f64; 3] {
+        let good = self.quantiles(&sum.good);
+        let Some(failed) = &sum.failed else {
+            return good;
+        };
+        let all: Vec<u64> = (sum.good.iter().zip(failed))
+            .map(|(good, failed)| good + failed)
+            .collect();
+        let all = self.quantiles(&all);
+        // Of what is no number, the other is the larger.
+        std::array::from_fn(|i| good[i].max(all[i]))
     }
 
     /// The logarithms of the quantiles, interpolated within a bucket as though its times lay evenly.
@@ -217,6 +266,14 @@ impl Series {
             below = upto;
         }
         found
+    }
+}
+
+/// Adds what `sums` grew by within a range.
+fn add_between(to: &mut [u64], sums: &[Vec<u64>], range: &Range<usize>) {
+    let (before, after) = (&sums[range.start], &sums[range.end]);
+    for ((to, after), before) in to.iter_mut().zip(after).zip(before) {
+        *to += after - before;
     }
 }
 
@@ -256,19 +313,23 @@ fn steady_seconds(record: &ScenarioRecord, width: u32) -> Range<u32> {
 }
 
 /// Returns the times and counts of journeys in one cell.
-fn measure_journeys(cell: &Cell) -> (Histogram, Counts) {
+fn measure_journeys(cell: &Cell) -> Stretch {
     let counts = Counts {
         tried: cell.ok + cell.failed + cell.dropped,
         failed: cell.failed + cell.dropped,
         ended: cell.ok + cell.failed,
     };
-    (cell.time.decode(), counts)
+    Stretch {
+        good: cell.time.decode(),
+        failed: cell.failed_time.decode(),
+        counts,
+    }
 }
 
 /// Returns the times and counts of a step in one cell.
-fn measure_step(step: Option<&CellStep>, measured: Measured) -> (Histogram, Counts) {
+fn measure_step(step: Option<&CellStep>, measured: Measured) -> Stretch {
     let Some(step) = step else {
-        return Default::default();
+        return Stretch::default();
     };
     let counts = |failed| Counts {
         tried: step.executed,
@@ -279,14 +340,22 @@ fn measure_step(step: Option<&CellStep>, measured: Measured) -> (Histogram, Coun
         let stream = step.stream.as_deref();
         stream.map_or_else(Histogram::default, |stream| times(stream).decode())
     };
+    let of_good = |good, failed| Stretch {
+        good,
+        failed: Histogram::default(),
+        counts: counts(failed),
+    };
     match measured {
-        Measured::Whole => (step.response.decode(), counts(step.failed)),
-        Measured::FirstEvent => (times(|stream| &stream.first_event), counts(step.failed)),
-        Measured::PerUnit => (times(|stream| &stream.per_unit), counts(step.failed)),
-        Measured::Good => {
-            let rest = step.executed.saturating_sub(step.good);
-            (Histogram::default(), counts(rest))
-        }
+        Measured::Whole => Stretch {
+            failed: step.failed_response.decode(),
+            ..of_good(step.response.decode(), step.failed)
+        },
+        Measured::FirstEvent => of_good(times(|stream| &stream.first_event), step.failed),
+        Measured::PerUnit => of_good(times(|stream| &stream.per_unit), step.failed),
+        Measured::Good => of_good(
+            Histogram::default(),
+            step.executed.saturating_sub(step.good),
+        ),
     }
 }
 
@@ -303,7 +372,14 @@ mod tests {
             failed: 0,
             ended: 1000,
         };
-        let series = Series::new(1.0, vec![(times, counts)]);
+        let series = Series::new(
+            1.0,
+            vec![Stretch {
+                good: times,
+                failed: Histogram::default(),
+                counts,
+            }],
+        );
         let mut sum = series.nothing();
         series.add_block(&mut sum, 0, 1);
         let quantiles = series.figures(&sum).quantiles;

@@ -1,4 +1,4 @@
-use super::series::{Counts, Measured, Series};
+use super::series::{Counts, Measured, Series, Stretch};
 use super::*;
 use crate::card::Trust;
 use crate::definition::{GoodCondition, Load, Part, Rate, ScenarioDef, Shape};
@@ -528,7 +528,11 @@ fn blocks_go_round_and_quantiles_are_told_within_a_bucket() {
             failed: i,
             ended: 100,
         };
-        (times, counts)
+        Stretch {
+            good: times,
+            failed: Histogram::default(),
+            counts,
+        }
     });
     let series = Series::new(2.0, stretches.collect());
     let mut around = series.nothing();
@@ -561,9 +565,13 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
             failed,
             ended: per,
         };
-        (times, counts)
+        Stretch {
+            good: times,
+            failed: Histogram::default(),
+            counts,
+        }
     });
-    Drawn::from_series(&Series::new(30.0, stretches.to_vec()), seed)
+    Drawn::from_series(&Series::new(30.0, stretches.into()), seed)
 }
 
 fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {

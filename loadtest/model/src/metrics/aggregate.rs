@@ -3,7 +3,7 @@
 //! In a scenario of one step the times of the journey are those of the step's responses, so that a
 //! threshold is on the figure that is shown.
 
-use super::{EndedStep, GroupTally, Histogram, InnerTally, StepTally, Tally};
+use super::{EndedStep, GroupTally, Histogram, InnerTally, StepTally, Tally, Times};
 use crate::definition::{Metric, Part, Statistic, Subject};
 use crate::plan::ScopedThreshold;
 use crate::shard::Shard;
@@ -62,7 +62,7 @@ impl Aggregate {
                 }
             }
             (_, Metric::Timing(name, statistic), _) => match tally.own.timings.get(&**name) {
-                Some(times) => Self::time(*statistic, times),
+                Some(times) => Self::plain_time(*statistic, times),
                 None => Self::default(),
             },
             (_, Metric::Gauge(name, figure), _) => match tally.own.gauges.get(&**name) {
@@ -88,7 +88,7 @@ impl Aggregate {
 
     fn of_group(metric: &Metric, group: &GroupTally) -> Self {
         match metric {
-            Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &group.response),
+            Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &group.times()),
             Metric::Errors => {
                 Self::share(group.failed, group.executed.saturating_sub(group.failed))
             }
@@ -101,10 +101,10 @@ impl Aggregate {
         let due = journey.ok + journey.failed;
         match metric {
             Metric::Time(part, statistic) => match (part, find_only_step(tally)) {
-                (Part::Whole, _) => Self::time(*statistic, times(tally)),
-                (Part::Failed, Some(step)) => Self::time(*statistic, &step.failed_response),
-                (Part::Failed, None) => Self::time(*statistic, &journey.failed_time),
-                (Part::Lateness, _) => Self::time(*statistic, &journey.lateness),
+                (Part::Whole, _) => Self::time(*statistic, &tally.times()),
+                (Part::Failed, Some(step)) => Self::plain_time(*statistic, &step.failed_response),
+                (Part::Failed, None) => Self::plain_time(*statistic, &journey.failed_time),
+                (Part::Lateness, _) => Self::plain_time(*statistic, &journey.lateness),
                 _ => Self::default(),
             },
             Metric::Errors => Self::share(journey.failed + journey.dropped, journey.ok),
@@ -133,17 +133,14 @@ impl Aggregate {
             Some(tally.ended().sum(numbers, of) as f64 / seconds)
         };
         match metric {
-            Metric::Time(part, statistic) => match &steps[..] {
-                [step] => times_of(step, *part)
-                    .map_or_else(Self::default, |times| Self::time(*statistic, times)),
-                steps => {
-                    let mut all = Histogram::default();
-                    for times in steps.iter().filter_map(|step| times_of(step, *part)) {
-                        all.merge(times);
-                    }
-                    Self::time(*statistic, &all)
-                }
-            },
+            Metric::Time(part, statistic) => {
+                let times = steps.iter().filter_map(|step| times_of(step, *part));
+                let sum = times.reduce(|mut sum, times| {
+                    sum.merge(&times);
+                    sum
+                });
+                sum.map_or_else(Self::default, |times| Self::time(*statistic, &times))
+            }
             Metric::Errors => {
                 let failed = sum(|step| step.failed);
                 Self::share(failed, sum(|step| step.executed).saturating_sub(failed))
@@ -204,7 +201,7 @@ impl Aggregate {
         (seconds, ended): (Option<f64>, impl FnOnce() -> u64),
     ) -> Self {
         match metric {
-            Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &row.service),
+            Metric::Time(Part::Whole, statistic) => Self::time(*statistic, &row.times()),
             Metric::Errors => Self::share(row.failed, row.requests.saturating_sub(row.failed)),
             Metric::Rps => Self {
                 value: seconds
@@ -236,7 +233,11 @@ impl Aggregate {
         }
     }
 
-    fn time(statistic: Statistic, times: &Histogram) -> Self {
+    fn plain_time(statistic: Statistic, times: &Histogram) -> Self {
+        Self::time(statistic, &Times::new(times, &[]))
+    }
+
+    fn time(statistic: Statistic, times: &Times<'_>) -> Self {
         let time = match statistic {
             Statistic::Max => times.max(),
             Statistic::Mean => times.mean(),
@@ -250,10 +251,10 @@ impl Aggregate {
 }
 
 /// The times of a part of a step's executions; nothing has the lateness of a step.
-fn times_of(step: &StepTally, part: Part) -> Option<&Histogram> {
-    match part {
-        Part::Whole => Some(&step.response),
-        Part::Service => Some(&step.service),
+fn times_of(step: &StepTally, part: Part) -> Option<Times<'_>> {
+    let times = match part {
+        Part::Whole => return Some(step.times()),
+        Part::Service => return Some(step.service_times()),
         Part::Connect => Some(&step.phases.connect),
         Part::Tls => Some(&step.phases.tls),
         Part::FirstByte => Some(&step.phases.first_byte),
@@ -263,12 +264,8 @@ fn times_of(step: &StepTally, part: Part) -> Option<&Histogram> {
         Part::PerUnit => Some(&step.stream.as_ref()?.per_unit),
         Part::Failed => Some(&step.failed_response),
         Part::Lateness => None,
-    }
-}
-
-/// The times in large type: those of ok journeys, or of the response of a single step.
-pub fn times(tally: &Tally) -> &Histogram {
-    find_only_step(tally).map_or(&tally.journey.time, |step| &step.response)
+    };
+    times.map(|times| Times::new(times, &[]))
 }
 
 /// The step of a scenario that has only one.
@@ -378,14 +375,15 @@ mod tests {
     fn every_metric_of_a_step_is_of_its_own_figures() {
         let tally = tally();
         for (text, wanted, samples) in [
-            ("p50", 150_000.0, 100),
-            ("p90", 270_000.0, 100),
-            ("p95", 285_000.0, 100),
-            ("p99", 297_000.0, 100),
-            ("p99_9", 300_000.0, 100),
-            ("max", 300_000.0, 100),
-            ("mean", 151_500.0, 100),
-            ("service.p95", 190_000.0, 100),
+            // Of 3, 6, .. 300 ms of what was ok, and 30, 60, .. 3,000 ms of what failed.
+            ("p50", 273_000.0, 200),
+            ("p90", 2_400_000.0, 200),
+            ("p95", 2_700_000.0, 200),
+            ("p99", 2_940_000.0, 200),
+            ("p99_9", 3_000_000.0, 200),
+            ("max", 3_000_000.0, 200),
+            ("mean", 833_250.0, 200),
+            ("service.p95", 2_700_000.0, 200),
             ("connect.p95", 9_500.0, 100),
             ("tls.p50", 10_000.0, 100),
             ("first_byte.max", 100_000.0, 100),
@@ -408,7 +406,8 @@ mod tests {
     fn every_metric_of_the_journey_is_of_the_whole() {
         let tally = tally();
         for (text, wanted, samples) in [
-            ("p95", 950_000.0, 100),
+            // Of 10, 20, .. 1,000 ms and 20, 40, .. 2,000 ms.
+            ("p95", 1_800_000.0, 200),
             ("failed.p95", 1_900_000.0, 100),
             ("lateness.p99", 990.0, 100),
             ("errors", 50.0 / 200.0, 200),
@@ -436,10 +435,10 @@ mod tests {
     fn metrics_of_a_tag_are_of_all_executions_of_its_steps() {
         let tally = tally();
         for (text, wanted, samples) in [
-            // 40 of 140 times are 1 ms, so that the median is the 30th of the others.
-            ("p50", 90_000.0, 140),
-            ("max", 300_000.0, 140),
-            ("mean", (100.0 * 151_500.0 + 40.0 * 1_000.0) / 140.0, 140),
+            // 40 of 240 times are 1 ms, so that the median is the 80th of the others.
+            ("p50", 219_000.0, 240),
+            ("max", 3_000_000.0, 240),
+            ("mean", (100.0 * 1_666_500.0 + 40.0 * 1_000.0) / 240.0, 240),
             ("failed.p99", 2_970_000.0, 100),
             ("first_byte.max", 100_000.0, 100),
             ("errors", 40.0 / 200.0, 200),
@@ -562,7 +561,7 @@ mod tests {
         let mut tally = tally();
         tally.steps.truncate(1);
         for (text, wanted) in [
-            ("p95", 285_000.0),
+            ("p95", 2_700_000.0),
             ("failed.p99", 2_970_000.0),
             ("rps", 20.0),
         ] {

@@ -43,6 +43,9 @@ pub struct Cell {
     pub longest_wait_us: u64,
     /// Journey time of ok journeys.
     pub time: CompactHistogram,
+    /// Journey time of failed journeys.
+    #[serde(default, skip_serializing_if = "CompactHistogram::is_empty")]
+    pub failed_time: CompactHistogram,
     /// The steps, in the order of the scenario.
     pub steps: Vec<CellStep>,
     /// Failures by kind.
@@ -60,6 +63,9 @@ pub struct CellStep {
     pub skipped: u64,
     /// Response time of ok executions, and of those that ended at their deadline.
     pub response: CompactHistogram,
+    /// Response time of the other failed ones.
+    #[serde(default, skip_serializing_if = "CompactHistogram::is_empty")]
+    pub failed_response: CompactHistogram,
     /// The executions for which all of `good(..)` holds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub good: u64,
@@ -122,17 +128,22 @@ impl Cells {
         let steady = &frame.windows.steady;
         let timed = if is_steady { steady } else { &tally };
         cell.time = CompactHistogram::from_histogram(&timed.journey.time);
+        cell.failed_time = CompactHistogram::from_histogram(&timed.journey.failed_time);
         cell.steps.reserve_exact(tally.steps.len());
         for (at, step) in tally.steps.iter().enumerate() {
             let timed = timed.steps.get(at);
             let stream = timed.and_then(|step| step.stream.as_deref());
-            let timed = timed.map(|step| &step.response);
+            let compact = |times: fn(&super::StepTally) -> &Histogram| {
+                timed.map_or_else(CompactHistogram::default, |step| {
+                    CompactHistogram::from_histogram(times(step))
+                })
+            };
             cell.steps.push(CellStep {
                 executed: step.executed,
                 failed: step.failed,
                 skipped: step.skipped,
-                response: timed
-                    .map_or_else(CompactHistogram::default, CompactHistogram::from_histogram),
+                response: compact(|step| &step.response),
+                failed_response: compact(|step| &step.failed_response),
                 good: step.good,
                 stream: stream.map(|stream| Box::new(CellStream::from_tally(stream))),
             });
@@ -221,6 +232,7 @@ impl Cell {
         self.waited += other.waited;
         self.longest_wait_us = self.longest_wait_us.max(other.longest_wait_us);
         self.time.merge(&other.time);
+        self.failed_time.merge(&other.failed_time);
         if self.steps.len() < other.steps.len() {
             self.steps.resize_with(other.steps.len(), CellStep::default);
         }
@@ -229,6 +241,7 @@ impl Cell {
             ours.failed += theirs.failed;
             ours.skipped += theirs.skipped;
             ours.response.merge(&theirs.response);
+            ours.failed_response.merge(&theirs.failed_response);
             ours.good += theirs.good;
             if let Some(theirs) = &theirs.stream {
                 ours.stream.get_or_insert_default().merge(theirs);
@@ -260,6 +273,14 @@ fn longest_microseconds(times: &Histogram) -> u64 {
 }
 
 impl CompactHistogram {
+    /// One without times.
+    pub(crate) const NONE: Self = Self(super::histogram::Encoding::new());
+
+    /// Returns true if it has no times.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Encodes `histogram`, which loses its third digit.
     pub fn from_histogram(histogram: &Histogram) -> Self {
         Self(histogram.compact())

@@ -57,6 +57,7 @@ impl InnerTally {
             return;
         }
         self.failed += 1;
+        self.failed_service.record(time);
         self.count_error(ErrorTally {
             kind: ErrorKind::Status,
             status: Some(status),
@@ -76,6 +77,7 @@ impl InnerTally {
             return;
         }
         self.failed += 1;
+        self.failed_service.record(time);
         self.count_error(ErrorTally {
             kind: ErrorKind::GrpcStatus,
             status: Some(code),
@@ -105,6 +107,8 @@ impl InnerTally {
         if kind.is_timeout() {
             self.service.record(time);
             self.timed_out.record(time);
+        } else {
+            self.failed_service.record(time);
         }
         self.count_error(ErrorTally {
             kind,
@@ -122,6 +126,7 @@ impl InnerTally {
         self.failed += other.failed;
         self.service.merge(&other.service);
         self.timed_out.merge(&other.timed_out);
+        self.failed_service.merge(&other.failed_service);
         if let Some(theirs) = &other.stream {
             self.stream.get_or_insert_default().merge(theirs);
         }

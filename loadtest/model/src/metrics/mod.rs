@@ -18,11 +18,12 @@ mod observed;
 mod own;
 mod slowest;
 mod tally;
+mod times;
 mod traffic;
 mod websockets;
 
 pub use abort_thresholds::AbortThresholds;
-pub use aggregate::{Aggregate, journey_error_rate, sent, times};
+pub use aggregate::{Aggregate, journey_error_rate, sent};
 pub use cells::{Cell, CellStep, CellStream, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
@@ -39,6 +40,7 @@ pub use tally::{
     GroupTally, InnerTally, JourneyTally, MessageCounts, Panicked, PhaseTally, StepTally,
     StreamSample, StreamTally, TailShare, Tally, Windows,
 };
+pub use times::{CompactTimes, Times};
 pub use traffic::{Phases, Traffic};
 pub use websockets::WebSocketTally;
 

@@ -182,7 +182,7 @@ fn a_group_has_a_row_and_limits_and_no_part_in_the_grade() {
     assert_eq!(row.per_second, Some(100.0));
     assert_eq!(
         (row.response.samples, row.response.max),
-        (990, Some(ms(20)))
+        (1_000, Some(ms(20)))
     );
     assert_eq!(row.time_share, Some(2.0 / 3.0));
     let groups = card.steps.iter().map(|step| step.group.as_deref());

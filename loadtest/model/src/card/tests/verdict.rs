@@ -69,8 +69,8 @@ fn the_implied_threshold_counts_dropped_iterations_as_failed() {
     assert_eq!(card.verdict, Verdict::Failed);
     assert_eq!(card.validity.trust, Trust::Degraded);
     assert_eq!(
-        card.headline.time_of.as_deref(),
-        Some("of the 80 % that succeeded")
+        card.headline.good_time.as_deref(),
+        Some("p99 of the 80.0 % that succeeded: 10.0 ms")
     );
 }
 

@@ -14,6 +14,9 @@ pub struct GroupTally {
     pub failed: u64,
     /// The response times of its steps, summed, of each journey in which it did not fail.
     pub response: Histogram,
+    /// The same of each journey in which it failed.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub failed_response: Histogram,
 }
 
 /// A group in one journey.
@@ -33,6 +36,7 @@ impl GroupTally {
         self.executed += 1;
         if sample.failed {
             self.failed += 1;
+            self.failed_response.record(sample.response);
         } else {
             self.response.record(sample.response);
         }
@@ -43,5 +47,6 @@ impl GroupTally {
         self.executed += other.executed;
         self.failed += other.failed;
         self.response.merge(&other.response);
+        self.failed_response.merge(&other.failed_response);
     }
 }

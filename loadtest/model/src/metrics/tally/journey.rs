@@ -25,6 +25,9 @@ pub struct JourneyTally {
     pub time: Histogram,
     /// Journey time of failed journeys.
     pub failed_time: Histogram,
+    /// The time of each arrival that never began, from when it was due to the end of the load.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub dropped_time: Histogram,
     /// Start lateness that is the generator's fault, of every iteration: from due, or from a user being
     /// free, to started.
     pub lateness: Histogram,
@@ -59,6 +62,7 @@ impl JourneyTally {
             failed: self.failed,
             cancelled: self.cancelled,
             dropped: self.dropped,
+            dropped_time: std::mem::take(&mut self.dropped_time),
             lateness: std::mem::take(&mut self.lateness),
             waits: std::mem::take(&mut self.waits),
             ..Self::default()
@@ -75,6 +79,7 @@ impl JourneyTally {
         self.sampled += other.sampled;
         self.time.merge(&other.time);
         self.failed_time.merge(&other.failed_time);
+        self.dropped_time.merge(&other.dropped_time);
         self.lateness.merge(&other.lateness);
         self.waits.merge(&other.waits);
         for share in &other.shares {

@@ -66,6 +66,9 @@ pub struct StepTally {
     pub service: Histogram,
     /// Response time of the other failed ones.
     pub failed_response: Histogram,
+    /// Service time of the same.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub failed_service: Histogram,
     /// The parts of the service time.
     pub phases: PhaseTally,
     /// Answers by status.
@@ -111,6 +114,9 @@ pub struct InnerTally {
     /// Those of these that ended at their deadline, which satisfy nobody.
     #[serde(skip_serializing_if = "Histogram::is_empty")]
     pub timed_out: Histogram,
+    /// Service time of the other failed ones.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub failed_service: Histogram,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and status.
@@ -240,6 +246,7 @@ impl StepTally {
         self.response.merge(&other.response);
         self.service.merge(&other.service);
         self.failed_response.merge(&other.failed_response);
+        self.failed_service.merge(&other.failed_service);
         self.phases.connect.merge(&other.phases.connect);
         self.phases.tls.merge(&other.phases.tls);
         (self.phases.stream_wait).merge(&other.phases.stream_wait);
