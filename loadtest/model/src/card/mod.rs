@@ -16,6 +16,7 @@ mod inner;
 mod loss;
 mod observed;
 mod own;
+mod own_delay;
 mod remark;
 #[cfg(any(test, feature = "fixtures"))]
 #[doc(hidden)]

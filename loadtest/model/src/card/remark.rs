@@ -39,6 +39,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
     died.into_iter()
         .chain(ran_out(record))
         .chain(note_growing_queue(card))
+        .chain(note_few_samples(card))
         .chain(note_clipped_times(record))
         .chain(note_much_memory(card, record))
         .chain(note_odd_answers(record))
@@ -91,6 +92,33 @@ fn note_growing_queue(card: &Card) -> Option<String> {
         display::format_rate(ended),
         display::format_rate(due)
     ))
+}
+
+/// Remarks that a limit is on a percentile of so few times that it is their longest.
+fn note_few_samples(card: &Card) -> Option<String> {
+    let few = |row: &&ThresholdRow| {
+        let quantile = match row.metric {
+            Metric::Time(_, statistic) | Metric::Timing(_, statistic) => statistic.quantile(),
+            _ => None,
+        };
+        row.samples > 0
+            && quantile.is_some_and(|at| at > 0.5 && (row.samples as f64) * (1.0 - at) < 1.0 - 1e-9)
+    };
+    let few: Vec<String> = (card.thresholds.iter().filter(few))
+        .map(|row| {
+            format!(
+                "`{}` is on {}",
+                row.condition,
+                display::format_counted(row.samples, "time")
+            )
+        })
+        .collect();
+    (!few.is_empty()).then(|| {
+        format!(
+            "{}: so few have no such percentile, and the limit is on the longest",
+            few.join(", ")
+        )
+    })
 }
 
 /// Remarks that some times were longer than percentiles can tell.

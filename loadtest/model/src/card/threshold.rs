@@ -3,7 +3,9 @@
 //! In a scenario of one step a threshold on the time of the journey is on the step's response time, so that
 //! it is of the same figure as the percentiles beside it.
 
-use crate::definition::{Bound, Metric, Part, ScenarioDef, Subject};
+use super::generator::Generator;
+use super::own_delay::OwnDelays;
+use crate::definition::{Bound, Metric, Part, ScenarioDef, Subject, micros};
 use crate::display;
 use crate::metrics::{Aggregate, Broken, Tally};
 pub(super) use crate::metrics::{journey_error_rate, sent};
@@ -36,8 +38,18 @@ pub struct ThresholdRow {
     pub actual: Option<f64>,
     /// The measured value in words.
     pub actual_words: String,
+    /// The number of samples behind it: times, executions, requests or iterations.
+    pub samples: u64,
     /// True if the condition holds; false without samples.
     pub passed: bool,
+    /// What the generator itself added to the value at most, where the condition would hold without: then it says nothing
+    /// about the target.
+    #[serde(
+        rename = "own_delay_us",
+        with = "micros::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub own_delay: Option<Duration>,
     /// Implied, not declared.
     pub implied: bool,
 }
@@ -51,8 +63,11 @@ impl ThresholdRow {
         seconds: Option<f64>,
         shard: Shard,
     ) -> Self {
-        let actual = Aggregate::from_threshold(scoped, tally, seconds, shard).value;
-        Self::measured(scoped, scenario, actual)
+        let measured = Aggregate::from_threshold(scoped, tally, seconds, shard);
+        Self {
+            samples: measured.samples,
+            ..Self::measured(scoped, scenario, measured.value)
+        }
     }
 
     /// Evaluates the thresholds of a run that has ended. Where a limit that was set is judged, where no journey ended
@@ -61,6 +76,11 @@ impl ThresholdRow {
         let (plan, scenario) = (&record.start.plan, &record.start.definition);
         let evaluate = |scoped| Self::from_threshold(scoped, tally, scenario, seconds, plan.shard);
         let mut rows: Vec<Self> = plan.thresholds.iter().map(evaluate).collect();
+        if !record.start.validity_off {
+            let generator = Generator::from_record(record);
+            let delays = OwnDelays::from_record(record, &generator);
+            rows.iter_mut().for_each(|row| row.excuse(&delays));
+        }
         let is_judged = rows.iter().any(|row| !row.implied && row.actual.is_some());
         let windows = &record.windows;
         let ended = |window: &Tally| window.journey.ok + window.journey.failed > 0;
@@ -124,9 +144,20 @@ impl ThresholdRow {
                 || "no samples".to_owned(),
                 |actual| format_measured(threshold.bound, actual),
             ),
+            samples: 0,
+            own_delay: None,
             passed: actual.is_some_and(|actual| threshold.comparison.holds(actual, bound)),
             implied: scoped.implied,
         }
+    }
+
+    /// Notes that a condition on times is broken by the generator.
+    fn excuse(&mut self, delays: &OwnDelays<'_>) {
+        let Some(actual) = self.actual.filter(|_| !self.passed) else {
+            return;
+        };
+        let delay = delays.of(&self.metric);
+        self.own_delay = delay.filter(|delay| actual - delay.as_nanos() as f64 / 1e3 < self.bound);
     }
 
     /// Names the step, steps or journey that it is about, for a list of conditions.
@@ -152,7 +183,15 @@ impl ThresholdRow {
         let must = self.condition.rsplit_once(&format!("{name} "));
         let must = must.map_or(&*self.condition, |(_, must)| must);
         match self.actual {
-            Some(_) => format!("{name}{of}: {}, and must be {must}", self.actual_words),
+            Some(_) => {
+                let own = self.own_delay.map_or_else(String::new, |delay| {
+                    let most = display::format_duration(delay);
+                    format!(
+                        "; the generator added up to {most}, so this is no verdict on the target"
+                    )
+                });
+                format!("{name}{of}: {}, and must be {must}{own}", self.actual_words)
+            }
             None => format!("{name}{of} has no samples, and must be {must}"),
         }
     }

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// The most points of a course.
 const POINTS: u32 = 300;
+/// The part of its length that a last point needs.
+const SHORTEST_POINT: f64 = 0.1;
 /// The most steps with a course of their own.
 const STEPS: usize = 6;
 /// The same of shards.
@@ -25,8 +27,8 @@ pub struct Timeline {
     pub width: u32,
     /// The second in which the steady part begins; `None` where there is no ramp to tell it from.
     pub steady_from: Option<f64>,
-    /// The points, without gaps, in the order of time, until the last journey has ended; one that is not
-    /// over by then is left out.
+    /// The points, without gaps, in the order of time, until the last journey has ended. Rates of a last point that is not over
+    /// by then are of the part that it has.
     pub points: Vec<Point>,
     /// The courses of the steps, of which there are two or more: of the six that take longest.
     pub steps: Vec<StepCourse>,
@@ -129,7 +131,12 @@ impl Timeline {
         let unit = cells.width.max(1);
         let width = unit * seconds.div_ceil(unit).div_ceil(POINTS);
         let one_step = record.start.definition.steps.len() == 1;
-        let mut points: Vec<Point> = (0..seconds.div_ceil(width))
+        let elapsed = record.end.elapsed_us as f64 / 1e6 - f64::from(warm_up);
+        // After the last journey there are users who leave, and of an instant there is no rate.
+        let length = |i: u32| (elapsed - f64::from(i * width)).min(width.into());
+        let least = SHORTEST_POINT * f64::from(width);
+        let points: Vec<Point> = (0..seconds.div_ceil(width))
+            .filter(|i| *i == 0 || length(*i) >= least)
             .map(|i| {
                 let from = warm_up + i * width;
                 let within: Vec<&Cell> = cells
@@ -137,17 +144,10 @@ impl Timeline {
                     .iter()
                     .filter(|cell| (from..from + width).contains(&cell.second))
                     .collect();
-                measure_point(i * width, width, &within, one_step, &record.start.plan)
+                let length = length(i).max(least);
+                measure_point(i * width, length, &within, one_step, &record.start.plan)
             })
             .collect();
-        // Rates of a part of a cell are no rates, and after the last journey there are users who leave.
-        let elapsed = record.end.elapsed_us as f64 / 1e6 - f64::from(warm_up);
-        while points.len() > 1 {
-            let ends_late = |last: &mut Point| elapsed < f64::from(last.second) + f64::from(width);
-            if points.pop_if(ends_late).is_none() {
-                break;
-            }
-        }
         let from = |point: &Point| warm_up + point.second;
         let ranges: Vec<_> = points
             .iter()
@@ -256,12 +256,12 @@ fn measure_steps(
     courses.collect()
 }
 
-fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, plan: &Plan) -> Point {
+fn measure_point(second: u32, length: f64, cells: &[&Cell], one_step: bool, plan: &Plan) -> Point {
     let mut point = Point {
         second,
         ..Point::default()
     };
-    let per_second = |count: u64| count as f64 / f64::from(width);
+    let per_second = |count: u64| count as f64 / length;
     let mut finished = 0;
     for cell in cells {
         finished += cell.ok + cell.failed;
@@ -297,7 +297,7 @@ fn measure_point(second: u32, width: u32, cells: &[&Cell], one_step: bool, plan:
     point.p95 = times.quantile(0.95);
     point.p99 = times.quantile(0.99);
     point.finished_per_second = per_second(finished);
-    let middle = f64::from(second) + f64::from(width) / 2.0;
+    let middle = f64::from(second) + length / 2.0;
     let target = target_rate(&plan.load, middle);
     point.target_per_second = target.map(|target| target * plan.shard.share());
     point

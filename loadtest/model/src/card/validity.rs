@@ -2,6 +2,7 @@
 
 use super::accounts::Accounts;
 use super::generator::{BUSY, Generator, STOLEN};
+use super::own_delay::OwnDelays;
 use super::step::share_of;
 use crate::display;
 use crate::metrics::Health;
@@ -13,9 +14,9 @@ use std::time::Duration;
 /// A start lateness of which the 99th percentile is above this matters.
 const LATE: Duration = Duration::from_millis(1);
 /// Above this it may spoil the measurement.
-const TOO_LATE: Duration = Duration::from_millis(10);
+pub(super) const TOO_LATE: Duration = Duration::from_millis(10);
 /// Fewer late starts than this are chance: of less than a hundred, p99 is the single latest.
-const LATE_STARTS: u64 = 2;
+pub(super) const LATE_STARTS: u64 = 2;
 /// The share of the median journey from which lateness spoils the measurement.
 const TOO_LATE_SHARE: f64 = 0.1;
 /// The share of requests that may fail by the generator's own fault.
@@ -110,8 +111,10 @@ impl Validity {
 
 /// Judges what a busy machine can cause, whatever is tested.
 fn judge_health(record: &ScenarioRecord, generator: &Generator) -> Vec<ValidityCause> {
+    let late = judge_lateness(record)
+        .or_else(|| OwnDelays::from_record(record, generator).judge_tail(record));
     let seen = [
-        judge_lateness(record),
+        late,
         judge_stalls(generator),
         judge_busy_workers(generator),
         judge_throttling(generator),

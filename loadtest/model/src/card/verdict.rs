@@ -1,6 +1,6 @@
 //! The verdict of a run, and the process exit code for it.
 
-use super::{Card, DependencyFailure, InnerRow, ObservedRow, StepRow, StreamRow};
+use super::{Card, DependencyFailure, InnerRow, ObservedRow, StepRow, StreamRow, ThresholdRow};
 use crate::comparison::ComparisonOutcome;
 use crate::display;
 use crate::metrics::{ErrorKind, RootCause};
@@ -169,7 +169,7 @@ pub(super) fn judge_card(
         .observed
         .iter()
         .filter_map(ObservedRow::explain_failure);
-    let found: [(Verdict, Vec<Reason>); 11] = [
+    let found: [(Verdict, Vec<Reason>); 12] = [
         (
             Verdict::Internal,
             plain(ReasonKind::Internal, explain_imbalance(card)),
@@ -199,6 +199,8 @@ pub(super) fn judge_card(
         ),
         (Verdict::Failed, graded_too_low(card)),
         (Verdict::Failed, beside_baseline(card)),
+        // After all that the target did: that decides by itself.
+        (Verdict::Invalid, explain_own_delays(card)),
     ];
     let stuck = matches!(ending, EndReason::Stuck { .. });
     let verdict = found
@@ -485,15 +487,26 @@ fn given_up(card: &Card, ending: &EndReason) -> Vec<String> {
 }
 
 fn explain_failures(card: &Card) -> Vec<Reason> {
-    card.thresholds
-        .iter()
-        .filter(|threshold| !threshold.passed)
-        .map(|threshold| Reason {
-            kind: ReasonKind::Threshold,
-            step: threshold.step.clone(),
-            words: threshold.reason(),
-        })
-        .collect()
+    broken_thresholds(card, ReasonKind::Threshold, |row| row.own_delay.is_none())
+}
+
+/// Explains limits that the generator broke by itself.
+fn explain_own_delays(card: &Card) -> Vec<Reason> {
+    broken_thresholds(card, ReasonKind::Invalid, |row| row.own_delay.is_some())
+}
+
+fn broken_thresholds(
+    card: &Card,
+    kind: ReasonKind,
+    is_meant: impl Fn(&ThresholdRow) -> bool,
+) -> Vec<Reason> {
+    let broken = card.thresholds.iter().filter(|row| !row.passed);
+    let reasons = broken.filter(|row| is_meant(row)).map(|row| Reason {
+        kind,
+        step: row.step.clone(),
+        words: row.reason(),
+    });
+    reasons.collect()
 }
 
 /// A withheld grade is its own reason.

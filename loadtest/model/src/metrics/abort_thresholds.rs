@@ -1,7 +1,7 @@
 //! Thresholds that end a run once they fail, evaluated once a second.
 
 use super::{Aggregate, Broken, Frame, Tally};
-use crate::definition::{Better, GaugeFigure, Metric, Statistic, Threshold};
+use crate::definition::{Better, GaugeFigure, Metric, Part, Statistic, Threshold};
 use crate::plan::{Plan, ScopedThreshold};
 use crate::schedule::Schedule;
 use crate::shard::Shard;
@@ -9,6 +9,9 @@ use std::time::Duration;
 
 /// Without `after`, a threshold needs this many samples before it may abort the run.
 const MIN_SAMPLES: u64 = 100;
+
+/// Late starts that matter, in microseconds.
+const MATTERS_US: f64 = 10_000.0;
 
 /// Looks at the steady part so far, with the figures that the card has at the end.
 #[derive(Debug)]
@@ -58,13 +61,32 @@ impl AbortThresholds {
             };
             // What has no sample yet may get some.
             let actual = aggregate.value.filter(|_| is_due)?;
-            let holds = threshold.comparison.holds(actual, threshold.bound.number());
-            (!holds).then_some(Broken {
+            let bound = threshold.bound.number();
+            let holds = threshold.comparison.holds(actual, bound);
+            // The generator may have broken it by starting late.
+            let late = self.late_us(&threshold.metric);
+            let is_own = late > MATTERS_US && actual - late < bound;
+            (!holds && !is_own).then_some(Broken {
                 threshold: *number,
                 actual,
                 after,
             })
         })
+    }
+}
+
+impl AbortThresholds {
+    /// By how much late starts can have raised a figure at most, in microseconds.
+    fn late_us(&self, metric: &Metric) -> f64 {
+        let lateness = &self.steady.journey.lateness;
+        let late = match metric {
+            Metric::Time(Part::Whole | Part::FirstEvent, Statistic::Max) => lateness.max(),
+            Metric::Time(Part::Whole | Part::FirstEvent, statistic) => {
+                (statistic.quantile()).and_then(|quantile| lateness.quantile(quantile))
+            }
+            _ => None,
+        };
+        late.map_or(0.0, |late| late.as_nanos() as f64 / 1e3)
     }
 }
 

@@ -500,7 +500,7 @@ fn the_six_slowest_steps_have_a_course_and_one_step_alone_has_none() {
 }
 
 #[test]
-fn a_last_point_that_is_not_over_is_left_out() {
+fn rates_of_a_last_point_that_is_not_over_are_of_its_part() {
     let mut record = record(&["login"]);
     for second in 0..11 {
         record.cells.cells.push(Cell {
@@ -512,6 +512,13 @@ fn a_last_point_that_is_not_over_is_left_out() {
     }
     record.end.elapsed_us = 10_020_000;
     assert_eq!(Card::grade(&record, None).course.points.len(), 10);
+    record.end.elapsed_us = 10_250_000;
+    let points = Card::grade(&record, None).course.points;
+    let rates: Vec<_> = points
+        .iter()
+        .map(|point| point.finished_per_second)
+        .collect();
+    assert_eq!((rates.len(), rates[9], rates[10]), (11, 100.0, 400.0));
     record.end.elapsed_us = 11_000_000;
     assert_eq!(Card::grade(&record, None).course.points.len(), 11);
     // users leave for four seconds

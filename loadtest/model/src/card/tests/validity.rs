@@ -206,6 +206,98 @@ fn one_late_start_of_few_is_chance() {
 }
 
 #[test]
+fn percentiles_that_the_generator_made_are_named_and_a_limit_on_them_is_no_verdict() {
+    // Half a second of a long run in which the generator stood still.
+    let mut record = record(&["login"]);
+    let steady = &mut record.windows.steady;
+    let mut times = Histogram::default();
+    times.record_n(ms(5), 59_800);
+    let mut lateness = Histogram::default();
+    lateness.record_n(Duration::from_micros(90), 59_800);
+    for number in 1..=200 {
+        times.record(ms(5) + ms(5) * number / 2);
+        lateness.record(ms(5) * number / 2);
+    }
+    steady.journey.started = 60_000;
+    steady.journey.ok = 60_000;
+    steady.steps[0].executed = 60_000;
+    steady.steps[0].ok = 60_000;
+    steady.steps[0].requests = 60_000;
+    steady.steps[0].satisfied = 60_000;
+    steady.steps[0].response = times.clone();
+    steady.journey.time = times;
+    steady.journey.lateness = lateness;
+    record.end.planned = 60_000;
+    let validity = Card::grade(&record, None).validity;
+    assert_eq!(validity.trust, Trust::Degraded);
+    assert_eq!(
+        validity.causes[0].what,
+        "the generator made the p99.9 of 355 ms and the maximum of 505 ms: 196 of 60\u{202f}000 iterations started over 10 ms \
+         late, by up to 500 ms"
+    );
+    let limit = |record: &mut ScenarioRecord, metric: &str, bound| {
+        require(record, None, metric.parse().unwrap(), Bound::Time(bound));
+    };
+    limit(&mut record, "p99_9", ms(100));
+    limit(&mut record, "p99", ms(100));
+    let card = Card::grade(&record, None);
+    assert_eq!(
+        (card.verdict, card.verdict.exit_code()),
+        (Verdict::Invalid, 102)
+    );
+    assert_eq!(
+        words(&card),
+        [
+            "p99_9 of `login`: 355 ms, and must be < 100 ms; the generator added up to 350 ms, so this is no verdict on the \
+          target"
+        ]
+    );
+    // What would be broken without it too is the target's doing, and decides.
+    limit(&mut record, "p99_9", ms(4));
+    let card = Card::grade(&record, None);
+    assert_eq!(card.verdict, Verdict::Failed);
+    // A limit that holds all the same is one.
+    let mut record = record.clone();
+    record.start.plan.thresholds.truncate(1);
+    limit(&mut record, "max", ms(600));
+    assert_eq!(Card::grade(&record, None).verdict, Verdict::Passed);
+}
+
+#[test]
+fn a_limit_on_too_few_times_is_told() {
+    let mut record = record(&["login"]);
+    let step = &mut record.windows.steady.steps[0];
+    step.response = Histogram::default();
+    step.response.record_n(ms(10), 99);
+    require(
+        &mut record,
+        None,
+        "p99_9".parse().unwrap(),
+        Bound::Time(ms(100)),
+    );
+    require(
+        &mut record,
+        Some(0),
+        "p99".parse().unwrap(),
+        Bound::Time(ms(100)),
+    );
+    require(
+        &mut record,
+        Some(0),
+        "p95".parse().unwrap(),
+        Bound::Time(ms(100)),
+    );
+    let few = "`p99_9 < 100 ms` is on 99 times, `p99 < 100 ms` is on 99 times: so few have no such percentile, and the \
+               limit is on the longest";
+    let remarks = |record: &ScenarioRecord| Card::grade(record, None).remarks.pop().unwrap();
+    assert_eq!(remarks(&record), few);
+    record.windows.steady.steps[0].response.record(ms(10));
+    let few = few.replace("99 times", "100 times");
+    let few = few.replace(", `p99 < 100 ms` is on 100 times", "");
+    assert_eq!(remarks(&record), few);
+}
+
+#[test]
 fn a_blocked_worker_is_invalid_and_says_which_step() {
     let mut record = record(&["login"]);
     record.windows = Windows::default();
