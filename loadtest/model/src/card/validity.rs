@@ -111,11 +111,14 @@ impl Validity {
 
 /// Judges what a busy machine can cause, whatever is tested.
 fn judge_health(record: &ScenarioRecord, generator: &Generator) -> Vec<ValidityCause> {
-    let late = judge_lateness(record)
-        .or_else(|| OwnDelays::from_record(record, generator).judge_tail(record));
+    let stalls = judge_stalls(generator);
+    let tail = || OwnDelays::from_record(record, generator).judge_tail(record);
+    let lateness = judge_lateness(record);
+    let is_told = lateness.is_some() || stalls.is_some();
     let seen = [
-        late,
-        judge_stalls(generator),
+        lateness,
+        stalls,
+        if is_told { None } else { tail() },
         judge_busy_workers(generator),
         judge_throttling(generator),
         judge_stolen_time(generator),
