@@ -22,6 +22,14 @@ use std::time::Duration;
 /// The time of a run in which its agents were to make load, until the controller stopped them; `None` where it did not.
 pub(super) type StoppedAfter = Option<Duration>;
 
+/// What all agents measured of one scenario.
+struct Parts {
+    /// In the order of the agents; of one that is not believed, nothing but its place.
+    parts: Vec<RunRecord>,
+    /// The agents that are not believed only now, and why.
+    accused: Vec<(usize, String)>,
+}
+
 /// What is not known of a load.
 struct Missing {
     /// The agents, and how much of their parts.
@@ -87,7 +95,7 @@ impl RunCourse<'_> {
     ) -> Result<Result<ScenarioRecord, Error>, Error> {
         let scenario = &self.scenarios[number];
         let identity = &self.run.requests[number].scenario;
-        let parts = match self.collect_parts(number)? {
+        let Parts { parts, accused } = match self.collect_parts(number)? {
             Ok(parts) => parts,
             Err(failure) => return Ok(Err(failure)),
         };
@@ -114,7 +122,10 @@ impl RunCourse<'_> {
                 clock_offset_us: clock.at_start().offset_us,
                 clock_error_us: clock.at_start().error_us,
                 clock_drift_us: clock.drift_us(),
-                lost: self.describe_loss_of(place).map(Redacted::assume),
+                lost: (accused.iter().find(|(liar, _)| *liar == place))
+                    .map(|(_, reason)| reason.clone())
+                    .or_else(|| self.describe_loss_of(place))
+                    .map(Redacted::assume),
                 not_run: 0,
             });
         }
@@ -142,16 +153,35 @@ impl RunCourse<'_> {
         Ok(Ok(record))
     }
 
-    /// Returns what each agent measured of a scenario, in the order of the parts; the inner error is about the scenario.
-    fn collect_parts(&self, number: usize) -> Result<Result<Vec<RunRecord>, Error>, Error> {
+    /// Returns what each agent measured of a scenario; the inner error is about the scenario.
+    fn collect_parts(&self, number: usize) -> Result<Result<Parts, Error>, Error> {
         let scenario = &self.scenarios[number];
         let identity = &self.run.requests[number].scenario;
         let mut parts = Vec::new();
         let mut unheard = Vec::new();
+        let mut accused = Vec::new();
         for (place, agent) in self.agents.iter().enumerate() {
+            if agent.is_distrusted {
+                unheard.push(place);
+                continue;
+            }
+            let mut take = |record: Result<ScenarioRecord, String>| {
+                let part = record.and_then(|record| self.take_part(place, number, record));
+                match part {
+                    Ok(part) => parts.push(part),
+                    Err(wrong) => {
+                        let name = self.name(place);
+                        accused
+                            .push((place, format!("agent {name} tells what cannot be: {wrong}")));
+                        unheard.push(place);
+                    }
+                }
+            };
             if let Some(path) = agent.record(number) {
-                let record = read_record(path).map_err(|wrong| self.accuse(place, &wrong))?;
-                parts.push(self.take_part(place, number, record)?);
+                take(read_record(path).and_then(|record| {
+                    scenario.compare(place, &record)?;
+                    Ok(record)
+                }));
                 continue;
             }
             let path = agent.journal(number);
@@ -171,7 +201,7 @@ impl RunCourse<'_> {
                 reason: Redacted::assume(reason),
             };
             match folded.into_record(died) {
-                Some(record) => parts.push(self.take_part(place, number, record)?),
+                Some(record) => take(Ok(record)),
                 None => unheard.push(place),
             }
         }
@@ -185,10 +215,10 @@ impl RunCourse<'_> {
             let mut record = ScenarioRecord::new(start.clone());
             record.start.plan.shard = self.shards[place];
             record.mark_died(Redacted::default());
-            let part = self.take_part(place, number, record)?;
-            parts.insert(place.min(parts.len()), part);
+            let part = self.take_part(place, number, record);
+            parts.insert(place.min(parts.len()), part.map_err(Error::failure)?);
         }
-        Ok(Ok(parts))
+        Ok(Ok(Parts { parts, accused }))
     }
 
     /// Takes what an agent measured of a scenario, if that can be.
@@ -197,8 +227,8 @@ impl RunCourse<'_> {
         place: usize,
         number: usize,
         mut record: ScenarioRecord,
-    ) -> Result<RunRecord, Error> {
-        check_totals(&record).map_err(|wrong| self.accuse(place, &wrong))?;
+    ) -> Result<RunRecord, String> {
+        check_totals(&record)?;
         self.scenarios[number].correct_time(&mut record.start);
         let info = &self.agents[place].info;
         Ok(RunRecord {
@@ -208,11 +238,6 @@ impl RunCourse<'_> {
             not_run: Vec::new(),
             ..self.run.header.clone()
         })
-    }
-
-    fn accuse(&self, place: usize, wrong: &str) -> Error {
-        let name = self.name(place);
-        Error::failure(format!("agent {name} tells what cannot be: {wrong}"))
     }
 
     /// Returns why an agent did not make its part, or why not all of it is here.

@@ -57,22 +57,44 @@ impl<'a> RunCourse<'a> {
         })
     }
 
-    /// Takes what came under the subject of an agent.
+    /// Takes what came under the subject of an agent. One that sends what cannot be is lost.
     ///
     /// # Errors
-    /// When it cannot be what that agent sends.
+    /// When it cannot be written.
     pub(super) fn take(&mut self, parcel: &Parcel) -> Result<(), Error> {
         let Some(place) = parcel.place.filter(|place| *place < self.agents.len()) else {
             return Ok(());
         };
-        let liar = |what: &str| Error::failure(format!("agent {} {what}", self.name(place)));
-        let (head, bytes) = decode_parcel(&parcel.bytes)
-            .map_err(|wrong| liar(&format!("sends what cannot be read: {wrong}")))?;
-        if head.agent != self.agents[place].info.agent {
-            return Err(liar("sends in the name of another"));
+        let agent = &mut self.agents[place];
+        let (head, bytes) = match decode_parcel(&parcel.bytes) {
+            Ok(decoded) => decoded,
+            Err(wrong) => {
+                self.distrust(place, &format!("sends what cannot be read: {wrong}"));
+                return Ok(());
+            }
+        };
+        // Whoever sent it, it is not of this one; another must not get it lost.
+        if head.agent != agent.info.agent || agent.is_distrusted {
+            return Ok(());
         }
-        self.agents[place].last_word = parcel.said_at;
-        self.agents[place].add(head, bytes)
+        agent.last_word = parcel.said_at;
+        if let Err(wrong) = agent.add(head, bytes)? {
+            self.distrust(place, wrong);
+        }
+        Ok(())
+    }
+
+    /// Loses an agent that told what cannot be: nothing of it counts, and the others go on.
+    fn distrust(&mut self, place: usize, what: &str) {
+        let reason = format!("agent {} {}", self.name(place), console::clean(what));
+        self.agents[place].is_distrusted = true;
+        if self.agents[place].lost.is_none() {
+            self.news.push(reason.clone());
+            self.agents[place].lost = Some(reason);
+        }
+        for scenario in &mut self.scenarios {
+            scenario.finish(place);
+        }
     }
 
     /// Notes when the load begins, in microseconds after 1970: what agents tell of that is by clocks of their own.
@@ -85,31 +107,41 @@ impl<'a> RunCourse<'a> {
     /// Reads what is new of all journals and spans, and shows it. Returns the words on a threshold that ends the run now.
     ///
     /// # Errors
-    /// When an agent tells what cannot be, or a file cannot be written.
+    /// When a file cannot be written.
     pub(super) fn read(
         &mut self,
         live: &mut Live,
         begin: Instant,
     ) -> Result<Option<String>, Error> {
         let mut broken = None;
+        let mut liars = Vec::new();
         for (number, scenario) in self.scenarios.iter_mut().enumerate() {
             for (place, agent) in self.agents.iter_mut().enumerate() {
-                let name = agent.info.agent.clone();
-                let liar = |what: String| {
-                    Error::failure(format!("agent {name} tells what cannot be: {what}"))
-                };
-                // A long journal is read in pieces.
-                for line in iter::from_fn(|| agent.next_lines(number)).flatten() {
-                    let request = &self.run.requests[number];
-                    let added = line.and_then(|line| scenario.add(place, line, request));
-                    added.map_err(&liar)?;
+                if agent.is_distrusted {
+                    continue;
                 }
+                let (request, shard) = (&self.run.requests[number], self.shards[place]);
+                // A long journal is read in pieces.
+                let mut lines = iter::from_fn(|| agent.next_lines(number)).flatten();
+                let mut added =
+                    lines.try_for_each(|line| scenario.add(place, line?, (request, shard)));
+                drop(lines);
                 // Their times are from the start that the journal tells.
-                if scenario.starts[place].is_some() {
+                if added.is_ok() && scenario.starts[place].is_some() {
                     for told in iter::from_fn(|| agent.next_spans(number)).flatten() {
-                        let accepted = told.and_then(|told| scenario.accept_spans(place, told));
-                        scenario.keep_spans(&accepted.map_err(&liar)?)?;
+                        match told.and_then(|told| scenario.accept_spans(place, told)) {
+                            Ok(spans) => scenario.keep_spans(&spans)?,
+                            Err(wrong) => {
+                                added = Err(wrong);
+                                break;
+                            }
+                        }
                     }
+                }
+                if let Err(wrong) = added {
+                    liars.push((place, format!("tells what cannot be: {wrong}")));
+                    scenario.finish(place);
+                    continue;
                 }
                 if agent.has_figures() && agent.lost.is_none() && !scenario.ended[place] {
                     let reason = agent.describe_early_end();
@@ -121,6 +153,9 @@ impl<'a> RunCourse<'a> {
                 }
             }
             broken = scenario.show(number, live, begin)?.or(broken);
+        }
+        for (place, wrong) in liars {
+            self.distrust(place, &wrong);
         }
         Ok(broken)
     }
@@ -249,7 +284,8 @@ impl<'a> RunCourse<'a> {
 
     /// Returns true once all files of all agents are here.
     pub(super) fn is_complete(&self) -> bool {
-        self.agents.iter().all(Mirror::is_complete)
+        let mut agents = self.agents.iter();
+        agents.all(|agent| agent.is_distrusted || agent.is_complete())
     }
 
     /// Returns true once nobody is expected to send load any more.

@@ -32,6 +32,8 @@ pub(super) struct Mirror {
     pub(super) last_word: Instant,
     /// The reason why it is not waited for.
     pub(super) lost: Option<String>,
+    /// True if it told what cannot be, so that nothing of it counts.
+    pub(super) is_distrusted: bool,
 }
 
 #[derive(Debug)]
@@ -123,29 +125,35 @@ impl Mirror {
             end: None,
             last_word: Instant::now(),
             lost: None,
+            is_distrusted: false,
         })
     }
 
-    /// Adds a parcel. One that was there before adds nothing; one that does not follow is asked for again.
+    /// Adds a parcel. One that was there before adds nothing; one that does not follow is asked for again. The inner error
+    /// says why it cannot be of this agent.
     ///
     /// # Errors
-    /// When it cannot be of this agent, or not be written.
-    pub(super) fn add(&mut self, head: ParcelHead, bytes: &[u8]) -> Result<(), Error> {
-        let wrong = |what: &str| Error::failure(format!("{} {what}", self.info.agent));
+    /// When it cannot be written.
+    pub(super) fn add(
+        &mut self,
+        head: ParcelHead,
+        bytes: &[u8],
+    ) -> Result<Result<(), &'static str>, Error> {
         let files = self.files.len();
-        let file = self.files.get_mut(head.file);
-        let file = file.ok_or_else(|| wrong("tells of a scenario that does not run"))?;
+        let Some(file) = self.files.get_mut(head.file) else {
+            return Ok(Err("tells of a scenario that does not run"));
+        };
         if let Some(end) = &head.end
             && end.lengths.len() != files
         {
-            return Err(wrong("tells the end of other scenarios"));
+            return Ok(Err("tells the end of other scenarios"));
         }
         let end_of_parcel = head.offset.saturating_add(bytes.len() as u64);
         if head.offset <= file.length && end_of_parcel > file.length {
             let known = usize::try_from(file.length - head.offset).unwrap_or(usize::MAX);
             let new = bytes.get(known..).unwrap_or_default();
             if let Some(excess) = file.find_excess(new, end_of_parcel) {
-                return Err(wrong(excess));
+                return Ok(Err(excess));
             }
             let written = file.append(new);
             written.map_err(Error::io("write", &file.path))?;
@@ -153,7 +161,7 @@ impl Mirror {
         if head.end.is_some() {
             self.end = head.end;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// Returns lines of a journal that are new, each or what is wrong with it; `None` if there are no more.
@@ -284,7 +292,10 @@ mod tests {
         let mut mirror = mirror(folder.path());
         let text = b"\"ready\"\n{\"garbage\n\"ready\"\n";
         for (from, to) in [(0, 5), (0, 5), (9, 12), (3, 9), (5, 20), (20, 26), (0, 26)] {
-            mirror.add(head(from as u64), &text[from..to]).unwrap();
+            mirror
+                .add(head(from as u64), &text[from..to])
+                .unwrap()
+                .unwrap();
         }
         assert_eq!(mirror.received(), [26, 0, 0]);
         assert_eq!(std::fs::read(mirror.journal(0)).unwrap(), text);
@@ -300,13 +311,13 @@ mod tests {
             }),
             ..head(26)
         };
-        mirror.add(end(vec![27, 0, 0]), b"").unwrap();
+        mirror.add(end(vec![27, 0, 0]), b"").unwrap().unwrap();
         assert!(!mirror.has_figures());
-        mirror.add(end(vec![26, 0, 9]), b"").unwrap();
+        mirror.add(end(vec![26, 0, 9]), b"").unwrap().unwrap();
         assert!(mirror.has_figures() && !mirror.is_complete());
-        mirror.add(end(vec![26, 0, 0]), b"").unwrap();
+        mirror.add(end(vec![26, 0, 0]), b"").unwrap().unwrap();
         assert!(mirror.is_complete() && mirror.record(0).is_none());
-        assert!(mirror.add(end(vec![]), b"").is_err());
+        assert!(mirror.add(end(vec![]), b"").unwrap().is_err());
     }
 
     #[tokio::test]
@@ -314,17 +325,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut mirror = mirror(folder.path());
         let elsewhere = ParcelHead { file: 3, ..head(0) };
-        assert!(mirror.add(elsewhere, b"").is_err());
+        assert!(mirror.add(elsewhere, b"").unwrap().is_err());
         let spans = ParcelHead { file: 2, ..head(0) };
         mirror.files[2].length = MAX_SPANS;
         let more = ParcelHead {
             offset: MAX_SPANS,
             ..spans
         };
-        assert!(mirror.add(more, b"x").is_err());
+        assert!(mirror.add(more, b"x").unwrap().is_err());
         let chunk = vec![b'x'; 1 << 20];
         let sent = (0..17).map(|at| mirror.add(head(at << 20), &chunk));
-        let refused: Vec<bool> = sent.map(|sent| sent.is_err()).collect();
+        let refused: Vec<bool> = sent.map(|sent| sent.unwrap().is_err()).collect();
         assert_eq!(refused.iter().position(|refused| *refused), Some(16));
     }
 }

@@ -7,7 +7,7 @@ use crate::live::Live;
 use jiff::Timestamp;
 use loadtest_model::card::describe_broken;
 use loadtest_model::failure::RunFailure;
-use loadtest_model::metrics::{AbortThresholds, Broken, Frame, micros};
+use loadtest_model::metrics::{AbortThresholds, Broken, Frame, JourneyTally, micros};
 use loadtest_model::protocol::{JournalLine, RunRequest, SpanLine};
 use loadtest_model::record::{RunStart, ScenarioRecord};
 use loadtest_model::shard::Shard;
@@ -33,6 +33,9 @@ pub(super) struct ScenarioCourse {
     /// Those whose journal has an end.
     pub(super) ended: Vec<bool>,
     pub(super) starts: Vec<Option<RunStart>>,
+    /// The newest second that each agent told, and the journeys that it told of in all.
+    newest: Vec<Option<u32>>,
+    told: Vec<JourneyTally>,
     thresholds: Option<AbortThresholds>,
     pub(super) broken: Option<Broken>,
     pub(super) failure: Option<(usize, RunFailure)>,
@@ -79,6 +82,8 @@ impl ScenarioCourse {
             finished: vec![false; agents],
             ended: vec![false; agents],
             starts: vec![None; agents],
+            newest: vec![None; agents],
+            told: vec![JourneyTally::default(); agents],
             thresholds: None,
             broken: None,
             failure: None,
@@ -87,21 +92,31 @@ impl ScenarioCourse {
         })
     }
 
-    /// Adds a line of an agent's journal, who was asked for a part of `request`.
+    /// Adds a line of an agent's journal, who was asked for the part `shard` of `request`.
+    ///
+    /// # Errors
+    /// What cannot be in it.
     pub(super) fn add(
         &mut self,
         place: usize,
         line: JournalLine,
-        request: &RunRequest,
+        (request, shard): (&RunRequest, Shard),
     ) -> Result<(), String> {
+        if self.ended[place] {
+            return Err("a line after the end".to_owned());
+        }
         match line {
             JournalLine::Ready => self.ready[place] = true,
+            JournalLine::Start(_) if self.starts[place].is_some() => {
+                return Err("a second start".to_owned());
+            }
             JournalLine::Start(start) => {
                 let mut record = ScenarioRecord::new(*start);
                 record.check().map_err(|wrong| wrong.to_string())?;
                 if record.start.plan.seed != request.seed
                     || record.start.definition.identity() != request.scenario
                     || record.start.executable_hash != request.executable_hash
+                    || record.start.plan.shard != shard
                 {
                     return Err("another load than it was asked for".to_owned());
                 }
@@ -119,6 +134,13 @@ impl ScenarioCourse {
                 frame
                     .check(start.definition.steps.len())
                     .map_err(|wrong| wrong.to_string())?;
+                if let Some(newest) = self.newest[place].filter(|newest| frame.second <= *newest) {
+                    return Err(format!("second {} after second {newest}", frame.second));
+                }
+                self.newest[place] = Some(frame.second);
+                for window in frame.windows.all() {
+                    count_journeys(&mut self.told[place], &window.journey);
+                }
                 self.seconds.add(place, *frame);
             }
             JournalLine::End(_) => {
@@ -130,6 +152,33 @@ impl ScenarioCourse {
                 self.failure = self.failure.take().or(Some((place, failure)));
                 self.finish(place);
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that what an agent tells at its end is what it told second by second.
+    ///
+    /// # Errors
+    /// What differs.
+    pub(super) fn compare(&self, place: usize, record: &ScenarioRecord) -> Result<(), String> {
+        if let Some(start) = &self.starts[place]
+            && let Some(what) = record.start.find_difference(start)
+        {
+            return Err(format!("its record and its journal differ in {what}"));
+        }
+        let mut sum = JourneyTally::default();
+        for window in record.windows.all() {
+            count_journeys(&mut sum, &window.journey);
+        }
+        let told = &self.told[place];
+        if self.ended[place] && sum != *told {
+            let [told, sum] = [told, &sum].map(|of| {
+                format!(
+                    "{} started, {} ok, {} failed, {} dropped",
+                    of.started, of.ok, of.failed, of.dropped
+                )
+            });
+            return Err(format!("its record has {sum}, and its journal {told}"));
         }
         Ok(())
     }
@@ -238,6 +287,14 @@ impl ScenarioCourse {
     }
 }
 
+/// Adds the journeys that began and ended.
+fn count_journeys(sum: &mut JourneyTally, more: &JourneyTally) {
+    sum.started += more.started;
+    sum.ok += more.ok;
+    sum.failed += more.failed;
+    sum.dropped += more.dropped;
+}
+
 /// Returns the start of the whole: that of the first part, with all workers.
 fn join_starts(starts: &[Option<RunStart>]) -> Option<RunStart> {
     let mut all = starts.iter().flatten();
@@ -272,5 +329,62 @@ mod tests {
         course.spans = None;
         let lost = SpanLine::Lost { spans: 1 };
         assert!(course.accept_spans(0, lost).is_err());
+    }
+
+    #[test]
+    fn a_journal_goes_on_and_ends_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = sample::start();
+        let request = RunRequest {
+            scenario: first.definition.identity(),
+            executable_hash: first.executable_hash.clone(),
+            seed: first.plan.seed,
+            ..sample::request(folder.path())
+        };
+        let start = || JournalLine::Start(Box::new(sample::start()));
+        let second = |number| JournalLine::Frame(Box::new(sample::frame(number, 5)));
+        let end = || JournalLine::End(ScenarioRecord::new(sample::start()).end);
+        let told = |lines: Vec<JournalLine>| {
+            let mut course = ScenarioCourse::create(&request, 1).unwrap();
+            let mut lines = lines.into_iter();
+            let told = lines.try_for_each(|line| course.add(0, line, (&request, Shard::WHOLE)));
+            (told.err().unwrap_or_default(), course)
+        };
+        let (wrong, course) = told(vec![start(), second(0), second(2), end()]);
+        assert_eq!(wrong, "");
+        for (lines, wrong) in [
+            (vec![second(0)], "a second before the start"),
+            (vec![start(), start()], "a second start"),
+            (
+                vec![start(), second(2), second(1)],
+                "second 1 after second 2",
+            ),
+            (
+                vec![start(), second(2), second(2)],
+                "second 2 after second 2",
+            ),
+            (vec![start(), end(), second(0)], "a line after the end"),
+            (vec![start(), end(), end()], "a line after the end"),
+        ] {
+            assert_eq!(told(lines).0, wrong);
+        }
+        let mut course_of_another = ScenarioCourse::create(&request, 1).unwrap();
+        let third = Shard::new(1, 3).unwrap();
+        let wrong = course_of_another.add(0, start(), (&request, third));
+        assert_eq!(wrong.unwrap_err(), "another load than it was asked for");
+
+        // The record at the end has what the journal had.
+        let mut record = ScenarioRecord::new(sample::start());
+        record.absorb(&sample::frame(0, 5));
+        let wrong = course.compare(0, &record).unwrap_err();
+        assert!(
+            wrong.starts_with("its record has 5 started") && wrong.contains("journal 10 started"),
+            "{wrong}"
+        );
+        record.absorb(&sample::frame(2, 5));
+        assert_eq!(course.compare(0, &record), Ok(()));
+        record.start.base_url = Some("http://127.0.0.1:2".to_owned());
+        let wrong = course.compare(0, &record).unwrap_err();
+        assert_eq!(wrong, "its record and its journal differ in their target");
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Collector<'a> {
     /// Incomplete seconds: the number of workers that reported, and the sum of their frames.
     pending: BTreeMap<u32, (u32, Frame)>,
     newest_second: u32,
+    /// The first second that was not reported yet.
+    next_second: u32,
     contention: ContentionMeter,
     blocking: BlockingStepDetector,
     panic_rate: PanicRate,
@@ -85,6 +87,7 @@ impl<'a> Collector<'a> {
             controls,
             pending: BTreeMap::new(),
             newest_second: 0,
+            next_second: 0,
             contention: ContentionMeter::start(),
             blocking: BlockingStepDetector::default(),
             panic_rate: PanicRate::default(),
@@ -164,7 +167,8 @@ impl<'a> Collector<'a> {
         if self.stopped_at.is_none() && self.panic_rate.is_excessive() {
             self.controls.internal.abort();
         }
-        let second = frame.second;
+        // What comes too late is told with the next second: a journal goes on, and never back.
+        let second = frame.second.max(self.next_second);
         let (contention, blocking) = (&mut self.contention, &mut self.blocking);
         let (reports, sum) = self.pending.entry(second).or_insert_with(|| {
             let mut sum = Frame {
@@ -175,7 +179,7 @@ impl<'a> Collector<'a> {
             sum.health.kept_by = blocking.take_blocking_step();
             (0, sum)
         });
-        *reports += 1;
+        *reports += u32::from(second == frame.second);
         sum.merge(frame);
         self.newest_second = self.newest_second.max(second);
     }
@@ -194,6 +198,7 @@ impl<'a> Collector<'a> {
                 break;
             }
             let mut frame = first.remove().1;
+            self.next_second = second + 1;
             if self.is_running() {
                 frame.broken = self.thresholds.check_second(&frame);
                 if let Some(broken) = frame.broken {

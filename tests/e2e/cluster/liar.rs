@@ -1,5 +1,5 @@
-//! An agent that lies: the run ends with 1 and names it, and what the others measured is kept. A controller that does gets
-//! nothing from an agent but a load.
+//! An agent that lies is lost, and the others go on: the run is INVALID and names it. A controller that lies gets nothing
+//! from an agent but a load.
 
 use super::broker::Broker;
 use super::run::{Agent, Cluster, ClusterRun};
@@ -9,7 +9,7 @@ use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_model::metrics::Frame;
 use loadtest_model::protocol::JournalLine;
-use loadtest_model::record::{RunStart, ScenarioRecord};
+use loadtest_model::record::{RunStart, ScenarioRecord, ShardRun};
 use loadtest_tests::Server;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use std::thread;
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials![needing "nats-server":
-        a_lying_agent_ends_the_run_and_is_named,
+        a_lying_agent_is_lost_with_the_reason_and_nobody_else,
         an_agent_that_sends_without_an_end_takes_no_memory,
         what_an_agent_calls_itself_goes_nowhere_unread,
         an_order_names_no_file_and_no_run_that_is_none,
@@ -186,8 +186,9 @@ impl Scene {
     }
 }
 
-/// What a liar tells, and the words on it.
-const LIES: [(&str, Lie, &str); 10] = [
+/// What a liar tells, the exit code of the run, and the words on it. One that lies before the load keeps it from beginning;
+/// one that lies later is lost, and the others go on.
+const LIES: [(&str, Lie, i32, &str); 15] = [
     (
         "wrong totals",
         |liar| {
@@ -199,52 +200,136 @@ const LIES: [(&str, Lie, &str); 10] = [
             liar.send(&JournalLine::End(end));
             liar.finish();
         },
+        102,
         "planned 1000000",
     ),
     (
         "more than there can be",
         |liar| {
             liar.begin();
+            liar.wait_for_start();
             liar.send_frame(|frame| frame.windows.steady.journey.started = u64::MAX);
         },
+        102,
         "more than any run comes to",
     ),
     (
         "figures that contradict each other",
         |liar| {
             liar.begin();
+            liar.wait_for_start();
             let mut frame = Frame::default();
             frame.windows.steady = liar.parts[0].windows.steady.clone();
             frame.windows.steady.steps[0].satisfied += 1_000;
             liar.send(&JournalLine::Frame(Box::new(frame)));
         },
+        102,
         "more were in time",
     ),
     (
         "a second of another year",
         |liar| {
             liar.begin();
+            liar.wait_for_start();
             liar.send_frame(|frame| frame.second = u32::MAX - 1);
         },
+        102,
         "which no run comes to",
+    ),
+    (
+        "a second twice",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            liar.send_frame(|frame| frame.second = 1);
+            liar.send_frame(|frame| frame.second = 1);
+        },
+        102,
+        "second 1 after second 1",
+    ),
+    (
+        "a second after the end",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            let end = liar.parts[liar.place].end.clone();
+            liar.send(&JournalLine::End(end));
+            liar.send_frame(|_| ());
+        },
+        102,
+        "a line after the end",
+    ),
+    (
+        "two starts",
+        |liar| {
+            let start = liar.begin();
+            liar.wait_for_start();
+            liar.send(&JournalLine::Start(Box::new(start)));
+        },
+        102,
+        "a second start",
+    ),
+    (
+        "an ending that is none",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            liar.send_bytes(b"{\"end\":{\"ending\":{\"how\":\"exploded\"}}}\n");
+        },
+        102,
+        "a line of its journal",
+    ),
+    (
+        "a line that is none",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            liar.send_bytes(b"{\"frame\":{\"second\":0}\n");
+        },
+        102,
+        "a line of its journal",
+    ),
+    (
+        "spans of a run without traces",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            let head = json!({"agent": liar.name, "file": 2, "offset": 0});
+            liar.send_parcel(&head, b"{\"lost\":{\"spans\":1}}\n");
+        },
+        102,
+        "spans that it was not asked for",
+    ),
+    (
+        "in the name of another",
+        |liar| {
+            liar.begin();
+            liar.wait_for_start();
+            let head = json!({"agent": liar.info["host"], "file": 0, "offset": liar.sent});
+            liar.send_parcel(&head, b"\"ready\"\n");
+        },
+        102,
+        // It is not known whose word that is, so it is nobody's.
+        "said nothing for",
     ),
     (
         "another load",
         |liar| {
             let mut start = liar.parts[liar.place].start.clone();
             start.plan.seed += 1;
-            liar.send(&JournalLine::Ready);
             liar.send(&JournalLine::Start(Box::new(start)));
         },
+        1,
         "another load",
     ),
     (
-        "a line that is none",
+        "the part of another",
         |liar| {
-            liar.begin();
-            liar.send_bytes(b"{\"frame\":{\"second\":0}\n");
+            let start = liar.parts[1 - liar.place].start.clone();
+            liar.send(&JournalLine::Start(Box::new(start)));
         },
-        "a line of its journal",
+        1,
+        "another load",
     ),
     (
         "a journal of no scenario",
@@ -252,16 +337,8 @@ const LIES: [(&str, Lie, &str); 10] = [
             let head = json!({"agent": liar.name, "file": 3, "offset": 0});
             liar.send_parcel(&head, b"");
         },
+        1,
         "a scenario that does not run",
-    ),
-    (
-        "spans of a run without traces",
-        |liar| {
-            liar.begin();
-            let head = json!({"agent": liar.name, "file": 2, "offset": 0});
-            liar.send_parcel(&head, b"{\"lost\":{\"spans\":1}}\n");
-        },
-        "spans that it was not asked for",
     ),
     (
         "garbage",
@@ -269,30 +346,37 @@ const LIES: [(&str, Lie, &str); 10] = [
             let subject = liar.subject.clone();
             liar.client.publish(&subject, &[0, 255, 10, 13, 10, 7]);
         },
+        1,
         "cannot be read",
-    ),
-    (
-        "in the name of another",
-        |liar| {
-            let head = json!({"agent": liar.info["host"], "file": 0, "offset": 0});
-            liar.send_parcel(&head, b"\"ready\"\n");
-        },
-        "in the name of another",
     ),
 ];
 
-fn a_lying_agent_ends_the_run_and_is_named() {
+fn a_lying_agent_is_lost_with_the_reason_and_nobody_else() {
     let mut scene = Scene::new();
-    for (what, lie, words) in LIES {
+    for (what, lie, code, words) in LIES {
         let (name, run, _) = scene.run(lie);
-        let output = run.running.output().exits(1);
+        let output = run.running.output().exits(code);
         assert!(
             output.stderr.contains(&name) && output.stderr.contains(words),
             "{what}: {output}"
         );
-        let files = run.sandbox.only_run().files();
-        let is_kept = files.iter().any(|file| file.ends_with("agent-2-journal-1"));
-        assert!(is_kept, "{what}: {files:?}");
+        let last = run.sandbox.only_run();
+        if code == 1 {
+            let files = last.files();
+            let is_kept = files.iter().any(|file| file.ends_with("agent-2-journal-1"));
+            assert!(is_kept, "{what}: {files:?}");
+            continue;
+        }
+        // The other made its part, which counts, and nothing of the liar does.
+        let record = last.record();
+        let [liar, honest] = &record.scenarios[0].shards[..] else {
+            panic!("{what}: {record:?}");
+        };
+        let told = liar.agent.as_ref().and_then(|agent| agent.lost.as_ref());
+        let told = told.map(ToString::to_string).unwrap_or_default();
+        assert!(told.contains(words), "{what}: {told}");
+        let made = |shard: &ShardRun| shard.started;
+        assert_eq!((made(liar), made(honest)), (0, 20), "{what}");
     }
 }
 
@@ -306,7 +390,6 @@ fn peak_memory(process: u32) -> Option<u64> {
 fn an_agent_that_sends_without_an_end_takes_no_memory() {
     let mut scene = Scene::new();
     let (name, run, is_over) = scene.run(|liar| {
-        liar.begin();
         let bytes = vec![b'x'; 512 << 10];
         // 1 GB, unless the run ends before.
         for _ in 0..2_048 {
@@ -322,8 +405,8 @@ fn an_agent_that_sends_without_an_end_takes_no_memory() {
         thread::yield_now();
     }
     is_over.store(true, Ordering::SeqCst);
-    let words = format!("{name} sends a line that no journal has");
-    run.running.output().exits(1).says(&[&words]);
+    let words = "sends a line that no journal has";
+    run.running.output().exits(1).says(&[&name, words]);
     assert!(most > 0 && most < 200_000, "{most} kB");
 }
 
