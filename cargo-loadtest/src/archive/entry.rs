@@ -1,11 +1,13 @@
 //! The summary of each run in the store, whatever its end.
 
 use super::index::Index;
+use crate::console;
 use crate::error::Error;
 use crate::store::{RunFolder, Store};
 use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::definition::Letter;
+use loadtest_model::display;
 use loadtest_model::metrics::CompactHistogram;
 use loadtest_model::record::{Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::{Deserialize, Serialize};
@@ -109,15 +111,24 @@ impl Archive {
     /// # Errors
     /// When the store cannot be read, or holds no run.
     pub(crate) fn read(store: &Store) -> Result<Self, Error> {
-        Self::read_with(&mut Index::load(store.directory()), store)
+        let tell = |done, all| {
+            let [done, all] = [done, all].map(|count| display::format_count(count as u64));
+            console::print_progress(format!("read {done} of {all} runs that no list had yet"));
+        };
+        Self::read_with(&mut Index::load(store.directory()), store, tell)
     }
 
-    /// The same, with an index that was loaded before.
+    /// The same, with an index that was loaded before; `tell` hears how many runs that it lacks are read, of how many.
     ///
     /// # Errors
     /// When the store cannot be read, or holds no run.
-    pub(crate) fn read_with(index: &mut Index, store: &Store) -> Result<Self, Error> {
+    pub(crate) fn read_with(
+        index: &mut Index,
+        store: &Store,
+        tell: impl FnMut(usize, usize),
+    ) -> Result<Self, Error> {
         let mut runs = store.runs()?;
+        index.fill(&runs, summarize, tell);
         // The newest first.
         runs.reverse();
         let mut archive = Self {

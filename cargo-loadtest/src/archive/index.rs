@@ -9,10 +9,14 @@ use crate::files;
 use crate::store::RunFolder;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::UNIX_EPOCH;
 
 const FILE: &str = "index.jsonl";
+/// So many runs are read at a time, which take some seconds.
+const MANY: usize = 500;
 /// A summary depends on the grading of the tool that made it.
 const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
 
@@ -87,6 +91,54 @@ impl Index {
         };
         self.runs.insert(name, line);
         Ok(entries)
+    }
+
+    /// Reads the runs that it does not know on all processors, if there are many. What was read is kept from time to time:
+    /// whoever stops it goes on there the next time. `tell` hears how many are read of how many.
+    pub(super) fn fill(
+        &mut self,
+        runs: &[RunFolder],
+        read: impl Fn(&RunFolder) -> Result<Vec<Entry>, Error> + Sync,
+        mut tell: impl FnMut(usize, usize),
+    ) {
+        let is_unknown =
+            |run: &&RunFolder| !self.runs.contains_key(&run.identifier()) && run.record().exists();
+        let unknown: Vec<&RunFolder> = runs.iter().filter(is_unknown).collect();
+        if unknown.len() < MANY {
+            return;
+        }
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let read_line = |run: &&RunFolder| {
+            let files = list_files(run, true);
+            // What cannot be read is told by who lists it.
+            let entries = read(run).ok()?;
+            let run = run.identifier();
+            Some(Line {
+                run,
+                files,
+                entries,
+            })
+        };
+        let read_part = |part: &[&RunFolder]| part.iter().filter_map(read_line).collect::<Vec<_>>();
+        let mut done = 0;
+        for batch in unknown.chunks(MANY) {
+            let lines: Vec<Line> = thread::scope(|scope| {
+                let parts = batch.chunks(batch.len().div_ceil(threads));
+                let parts: Vec<_> = parts
+                    .map(|part| scope.spawn(move || read_part(part)))
+                    .collect();
+                let parts = parts
+                    .into_iter()
+                    .map(|part| part.join().unwrap_or_default());
+                parts.flatten().collect()
+            });
+            self.is_changed |= !lines.is_empty();
+            let lines = lines.into_iter().map(|line| (line.run.clone(), line));
+            self.runs.extend(lines);
+            self.save();
+            done += batch.len();
+            tell(done, unknown.len());
+        }
     }
 
     /// Forgets the runs that are gone.
@@ -220,6 +272,25 @@ mod tests {
         }
         std::fs::remove_file(store.directory().join(FILE)).unwrap();
         assert_eq!(list(&store), (runs, 2));
+    }
+
+    #[test]
+    fn many_runs_are_read_in_batches_and_kept_after_each() {
+        let (_guard, store) = store_of_runs(3);
+        let runs = store.runs().unwrap();
+        let again = std::iter::repeat_n(&runs, MANY).flatten();
+        let many: Vec<RunFolder> = again.map(|run| RunFolder::at(run.path())).collect();
+        let mut index = Index::load(store.directory());
+        let mut told = Vec::new();
+        index.fill(&many, super::super::entry::summarize, |done, all| {
+            told.push((done, all, text(&store).lines().count()));
+        });
+        let whole = 3 * MANY;
+        let batches = [MANY, 2 * MANY, whole].map(|done| (done, whole, 4));
+        assert_eq!(told, batches, "a line for each run and one for the version");
+        assert_eq!(list(&store).1, 0);
+        // Few are read where they are listed.
+        index.fill(&runs, |_| panic!("all are known"), |_, _| ());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::identifier::began;
 use super::{RunFolder, Store};
 use crate::error::Error;
 use jiff::Timestamp;
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -40,7 +41,7 @@ impl Store {
         let mut runs = self.folders(|name| began(name).is_some());
         runs.retain(|path| RunFolder::at(path).has_begun());
         runs.sort();
-        let too_many = self.too_many(&runs);
+        let too_many: HashSet<&PathBuf> = self.too_many(&runs).into_iter().collect();
         let beyond = runs.iter().rev();
         let beyond: Vec<&PathBuf> = beyond
             .filter(|path| too_many.contains(path) || self.is_too_old(path, now))
@@ -100,11 +101,21 @@ impl Store {
         let Some(keep) = self.keep.filter(|keep| *keep < runs.len()) else {
             return Vec::new();
         };
-        let newest_first = runs.iter().rev();
-        let (measured, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
-            newest_first.partition(|path| RunFolder::at(path).is_measured());
-        let beyond = |all: Vec<&'r PathBuf>| all.into_iter().skip(keep);
-        beyond(measured).chain(beyond(others)).collect()
+        let (mut measured, mut others) = (0, 0);
+        let is_beyond = |path: &&PathBuf| {
+            // Older ones need not be read any more.
+            if measured >= keep && others >= keep {
+                return true;
+            }
+            let count = if RunFolder::at(path).is_measured() {
+                &mut measured
+            } else {
+                &mut others
+            };
+            *count += 1;
+            *count > keep
+        };
+        runs.iter().rev().filter(is_beyond).collect()
     }
 
     /// Returns true if runs are stored in the folder of baselines.

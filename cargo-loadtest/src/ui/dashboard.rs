@@ -248,7 +248,7 @@ impl Dashboard {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn archive(&self) -> Result<Archive, Error> {
-        match Archive::read_with(&mut lock(&self.index), &self.store) {
+        match Archive::read_with(&mut lock(&self.index), &self.store, |_, _| ()) {
             Err(error) if error.exit_code() == NOTHING_FOUND => Ok(Archive {
                 directory: self.store.directory().to_path_buf(),
                 entries: Vec::new(),
