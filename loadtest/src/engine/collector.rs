@@ -507,4 +507,42 @@ mod tests {
         let (_, orders, _) = watched(vec![journeys(0, 70, 30), journeys(0, 100, 0)]);
         assert_eq!(orders, RunPhase::Stopping);
     }
+
+    #[test]
+    fn nothing_was_due_after_an_early_stop() {
+        let hour = Duration::from_secs(3_600);
+        let definition = ScenarioDef {
+            load: Some(Load::users(1, 2 * hour)),
+            ..ScenarioDef::new("visit".to_owned(), Vec::new())
+        };
+        let (overrides, grading) = (Overrides::default(), GradingDefaults::default());
+        let plan = Plan::new(&definition, &overrides, &grading, 1).unwrap();
+        let schedule = Schedule::new(&plan.load);
+        // Its last journey took an hour to end.
+        let steady_us = |is_stopped: bool| {
+            let control = Control::new();
+            let controls = Controls {
+                requested: &control,
+                internal: &control,
+            };
+            let (busy, start) = ([Arc::default()], Instant::now());
+            let mut collector =
+                Collector::new(&definition, &plan, &schedule, &busy, start, controls);
+            if is_stopped {
+                control.stop();
+            }
+            collector.note_end();
+            let mut report = |_| ControlFlow::Continue(());
+            let done = WorkerSummary {
+                elapsed: hour,
+                ..WorkerSummary::default()
+            };
+            collector.add(WorkerMessage::Done(done), &mut report);
+            let end = collector.finish(report);
+            assert_eq!(end.elapsed_us, micros(hour));
+            end.steady_us
+        };
+        assert_eq!(steady_us(false), micros(hour));
+        assert!(steady_us(true) < micros(hour) / 2);
+    }
 }
