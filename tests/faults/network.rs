@@ -173,7 +173,12 @@ fn dies_and_returns() -> Row {
             assert!((1..=users).contains(&second.connections()));
             let mut outcome = observe(&sandbox, &output);
             // Some requests may have been under way when it died.
-            let cut_off = ["reset.before_head", "closed.fresh", "closed.reused"];
+            let cut_off = [
+                "reset.before_head",
+                "closed.fresh",
+                "closed.reused",
+                "closed.before_head",
+            ];
             outcome.errors.retain(|(kind, _)| !cut_off.contains(kind));
             outcome.remarks.retain(|(remark, _)| *remark != "retries");
             outcome.said(&wanted, &output)

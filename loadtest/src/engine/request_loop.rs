@@ -365,7 +365,7 @@ fn matches_trigger(trigger: Trigger, failure: &Failure) -> bool {
 /// Counts one exchange: requests, bytes, phases and the status.
 fn count_exchange(tally: &mut StepTally, exchange: &Exchange, is_repeated: bool) {
     tally.count(exchange.traffic);
-    // the transport repeats by itself what a resting connection that was closed has lost
+    // The transport repeats by itself what the target cannot have begun.
     let first = u32::from(!is_repeated);
     tally.retries += u64::from(exchange.traffic.repeated(first));
     tally.resent += u64::from(exchange.traffic.repeated(1));

@@ -18,7 +18,6 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::task::Poll;
-#[cfg(feature = "http3")]
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -26,6 +25,14 @@ use tokio::time::Instant;
 /// For so long a target may leave the first packets of a QUIC handshake unanswered. They are sent four times by then.
 #[cfg(feature = "http3")]
 const QUIC_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A connection that rested for less than this has met no idle limit of a target.
+const SHORTEST_REST: Duration = Duration::from_millis(100);
+/// The end of a connection and a request meet within this time and the way to the target and back. A target that ends the
+/// connection later had the request, and may have begun it.
+const LONGEST_RACE: Duration = Duration::from_millis(10);
+/// A connection that took longer to open says nothing of the way: a packet was lost, or the target was slow to accept.
+const LONGEST_ROUND_TRIP: Duration = Duration::from_millis(300);
 
 /// A connection; when it is dropped, it is closed.
 pub(super) struct Connection {
@@ -54,6 +61,42 @@ pub(super) enum Protocol {
     Pooled(Box<PooledRequest>),
     #[cfg(feature = "http3")]
     Http3(Box<Http3>),
+}
+
+/// The state in which a connection ended without the head of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConnectionEnd {
+    /// It was opened for the request.
+    New,
+    /// It had rested for so long, and its end met the request, which the target has not begun: at an idle limit, or at
+    /// once after an answer.
+    Resting(Duration),
+    /// It was kept from an earlier request, and the target had this one.
+    AtWork,
+}
+
+impl ConnectionEnd {
+    /// Judges the end of a connection, which is noticed now, where a request was ready to be written at `begun`.
+    ///
+    /// A target that closes after an answer without a word sends FIN before the request comes. One that resets had the
+    /// request, unless its idle limit and the request came at the same time.
+    #[cold]
+    pub(super) fn judge(meter: &Meter, is_reused: bool, begun: Instant, is_reset: bool) -> Self {
+        if !is_reused {
+            return Self::New;
+        }
+        let rest = meter.rests_since();
+        let rest = rest.map_or(Duration::ZERO, |since| {
+            begun.saturating_duration_since(since)
+        });
+        let race = LONGEST_RACE + meter.round_trip().min(LONGEST_ROUND_TRIP);
+        let may_meet = rest >= SHORTEST_REST || rest <= race && !is_reset;
+        if may_meet && begun.elapsed() <= race {
+            Self::Resting(rest)
+        } else {
+            Self::AtWork
+        }
+    }
 }
 
 /// The reason why a response is missing or incomplete.
@@ -102,7 +145,8 @@ impl Connection {
         #[cfg(test)]
         if let Some(stream) = super::memory::connect(addresses.all[*preferred]) {
             add_phase(&mut phases.connect, begin.elapsed());
-            return Self::over(TransportStream::Memory(stream), is_http2, purpose).await;
+            let way = Duration::ZERO;
+            return Self::over(TransportStream::Memory(stream), is_http2, (purpose, way)).await;
         }
         let tcp = connect(addresses, preferred).await;
         let connected = Instant::now();
@@ -141,20 +185,21 @@ impl Connection {
         } else {
             TransportStream::Plain(tcp)
         };
-        Self::over(stream, is_http2, purpose).await
+        Self::over(stream, is_http2, (purpose, connected - begin)).await
     }
 
-    /// Begins the protocol over `stream`.
+    /// Begins the protocol over `stream`, which took `round_trip` to open.
     async fn over(
         stream: TransportStream,
         is_http2: bool,
-        purpose: Purpose,
+        (purpose, round_trip): (Purpose, Duration),
     ) -> Result<Self, Failure> {
         let meter = Rc::new(Meter::new(if is_http2 {
             MAX_BEFORE_HTTP2_HEAD
         } else {
             MAX_HEAD
         }));
+        meter.set_round_trip(round_trip);
         let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
             let most = if purpose == Purpose::Sharing {
@@ -164,7 +209,7 @@ impl Connection {
             };
             let opened = Http2::open(io.ending_by_reading(), most).await;
             let opened = opened.map_err(|error| {
-                error_mapping::head_failure(&Error::Http2(error), &meter, false)
+                error_mapping::head_failure(&Error::Http2(error), &meter, ConnectionEnd::New)
             })?;
             Protocol::Http2(Box::new(opened))
         } else {
@@ -195,9 +240,11 @@ impl Connection {
             Http3::open(tls, host, address, meter, QUIC_PATIENCE).await
         })
         .await;
-        add_phase(&mut phases.connect, begin.elapsed());
+        let time = begin.elapsed();
+        add_phase(&mut phases.connect, time);
         let http3 = opened?;
         let meter = Rc::clone(http3.meter());
+        meter.set_round_trip(time);
         let protocol = Protocol::Http3(Box::new(http3));
         Ok(Self { protocol, meter })
     }
@@ -235,6 +282,19 @@ impl Connection {
             Protocol::Pooled(_) => false,
             #[cfg(feature = "http3")]
             Protocol::Http3(http3) => http3.is_kept(),
+        }
+    }
+
+    /// Returns whether another request may follow one that failed with `error`: its stream was reset, and nothing else.
+    #[cold]
+    pub(super) fn outlives(&self, error: &Error) -> bool {
+        match (&self.protocol, error) {
+            (Protocol::Http2(_), Error::Http2(error)) => error.is_remote() && error.is_reset(),
+            #[cfg(feature = "http3")]
+            (Protocol::Http3(http3), Error::Http3(error)) => {
+                http3::is_reset(error) && http3.is_kept()
+            }
+            _ => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Maps the errors of libraries to failures with an [`ErrorKind`].
 
-use super::connection;
+use super::connection::{self, ConnectionEnd};
 #[cfg(feature = "http3")]
 use super::http3;
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter};
@@ -178,10 +178,14 @@ const NOT_HTTP1_HELP: &str =
     "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
 
 /// There is a connection, but no head of an answer came over it.
-pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: bool) -> Failure {
+pub(super) fn head_failure(
+    error: &connection::Error,
+    meter: &Meter,
+    end: ConnectionEnd,
+) -> Failure {
     #[cfg(feature = "http3")]
     if let connection::Error::Http3(error) = error {
-        return http3::head_failure(error, reused);
+        return http3::head_failure(error, end);
     }
     let too_large = matches!(error, connection::Error::Http1(http1::Error::TooLarge));
     if meter.is_head_too_large() && matches!(error, connection::Error::Http2(_)) {
@@ -225,7 +229,7 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
             );
         }
         connection::Error::Http2(error) => {
-            if let Some(failure) = http2::head_failure(error, meter, reused) {
+            if let Some(failure) = http2::head_failure(error, meter, end) {
                 return failure;
             }
             if http2::is_invalid_request(error) {
@@ -240,25 +244,45 @@ pub(super) fn head_failure(error: &connection::Error, meter: &Meter, reused: boo
         Some(io::ErrorKind::InvalidData) => {
             Failure::new(ErrorKind::TlsProtocol, tls_failure_text(error.of()))
         }
-        // Over HTTP/1.1 nothing but the request is on its way, so a reset is of it. Over HTTP/2 a server that closes a
-        // connection resets it where something else is left unread, such as an acknowledgement that has just come.
-        Some(
-            io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::TimedOut,
-        ) if matches!(error, connection::Error::Http1(_)) => Failure::new(
-            ErrorKind::ResetBeforeHead,
-            "the connection was reset before the head of the answer",
-        ),
-        _ if reused => Failure::new(
-            ErrorKind::ClosedReused,
-            "the server closed the kept connection before the head of the answer",
-        ),
-        _ => Failure::new(
-            ErrorKind::ClosedFresh,
-            "the server closed the new connection before the head of the answer",
-        ),
+        // Over HTTP/1.1 nothing but the request is on its way, so a reset is of it, unless the idle limit met it. Over
+        // HTTP/2 a server that closes a connection resets it where something else is left unread, such as an
+        // acknowledgement that has just come.
+        _ if meter.is_reset()
+            && matches!(error, connection::Error::Http1(_))
+            && !matches!(end, ConnectionEnd::Resting(_)) =>
+        {
+            Failure::new(
+                ErrorKind::ResetBeforeHead,
+                "the connection was reset before the head of the answer",
+            )
+        }
+        _ => closed_connection(end, None),
     }
+}
+
+/// The connection ended before the head of an answer, for `reason` where one is known.
+pub(super) fn closed_connection(end: ConnectionEnd, reason: Option<&str>) -> Failure {
+    let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+    let (kind, words) = match end {
+        ConnectionEnd::New => (
+            ErrorKind::ClosedFresh,
+            format!("the server closed the new connection before the head of the answer{reason}"),
+        ),
+        ConnectionEnd::AtWork => (
+            ErrorKind::ClosedBeforeHead,
+            format!("the server closed the kept connection before the head of the answer{reason}"),
+        ),
+        ConnectionEnd::Resting(rest) => {
+            let whole = Duration::from_millis(rest.as_millis() as u64);
+            let rest = loadtest_model::display::format_span(whole);
+            let words = format!(
+                "the kept connection had rested for {rest}, and ended as the request was sent{reason}; a longer keep-alive \
+                 time of the target avoids it, or `retry(1, on = reset)`"
+            );
+            (ErrorKind::ClosedReused, words)
+        }
+    };
+    Failure::new(kind, words)
 }
 
 /// The head is there, but the body broke off.

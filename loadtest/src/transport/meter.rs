@@ -6,8 +6,10 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_rustls::client::TlsStream;
 
 /// The largest head of an answer, interim (1xx) answers before it included.
@@ -31,6 +33,10 @@ pub(super) struct Meter {
     fault: Cell<Option<io::ErrorKind>>,
     /// True if what the target sent first begins as an answer in HTTP/1.
     speaks_http1: Cell<bool>,
+    /// The time that opening the connection took: about the way to the target and back.
+    round_trip: Cell<Duration>,
+    /// The time of the last answer, from which the connection rests.
+    rests_since: Cell<Option<Instant>>,
 }
 
 /// The beginning of an answer in HTTP/1.
@@ -48,6 +54,8 @@ impl Meter {
             is_waiting: Cell::default(),
             fault: Cell::default(),
             speaks_http1: Cell::default(),
+            round_trip: Cell::default(),
+            rests_since: Cell::default(),
         }
     }
 
@@ -75,6 +83,24 @@ impl Meter {
         self.is_waiting.set(is_waiting);
     }
 
+    pub(super) fn set_round_trip(&self, time: Duration) {
+        self.round_trip.set(time);
+    }
+
+    pub(super) fn round_trip(&self) -> Duration {
+        self.round_trip.get()
+    }
+
+    /// An answer was read at `now`: until the next request the connection rests.
+    pub(super) fn rest_from(&self, now: Instant) {
+        self.rests_since.set(Some(now));
+    }
+
+    /// The time of the last answer, if there was one.
+    pub(super) fn rests_since(&self) -> Option<Instant> {
+        self.rests_since.get()
+    }
+
     pub(super) fn sent_bytes(&self) -> u64 {
         self.sent.get()
     }
@@ -95,6 +121,18 @@ impl Meter {
     /// The first error the connection itself met, whatever was made of it since.
     pub(super) fn fault(&self) -> Option<io::ErrorKind> {
         self.fault.get()
+    }
+
+    /// Returns whether the connection ended by a reset.
+    pub(super) fn is_reset(&self) -> bool {
+        matches!(
+            self.fault(),
+            Some(
+                io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::TimedOut
+            )
+        )
     }
 
     /// Returns true if the target speaks HTTP/1, whatever it was asked to speak.

@@ -115,12 +115,15 @@ impl<'a> CallProgress<'a> {
     }
 
     /// The present request was lost, and is sent again.
+    #[cold]
     pub(super) fn lose_request(&mut self, error: ErrorKind) {
         self.settle_traffic();
+        let now = Instant::now();
         if let Some(sent) = &mut self.sent {
-            sent.end(Instant::now(), None, None);
+            sent.end(now, None, None);
             sent.fail(error);
         }
+        self.usable_at = now;
     }
 
     /// A request is about to be written.
@@ -184,6 +187,9 @@ impl<'a> CallProgress<'a> {
 
     /// Ends the present request of the call, whose last byte came at `end`.
     fn end_request(&mut self, end: Instant) {
+        if let Some(meter) = &self.meter {
+            meter.rest_from(end);
+        }
         self.settle_traffic();
         if let Some(sent) = &mut self.sent {
             sent.end(end, self.head_at, self.status);

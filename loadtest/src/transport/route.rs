@@ -1,12 +1,11 @@
 //! The route of a user to one origin, and one request over it.
 
 use super::compression::Encoding;
-use super::connection::{Connection, Protocol, Purpose};
+use super::connection::{Connection, ConnectionEnd, Protocol, Purpose};
 use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
 #[cfg(feature = "http3")]
 use super::http3;
-use super::meter::Meter;
 use super::network::{Addresses, Network};
 use super::pool::{ConnectionPool, ConnectionPools, PooledRequest};
 use super::progress::{CallProgress, CallStage, add_phase};
@@ -76,9 +75,9 @@ struct UnansweredRequest {
 type AnswerHead = Result<(StatusCode, Version), connection::Error>;
 
 enum Repeatability {
-    /// The server has not looked at it.
+    /// The target cannot have begun it.
     Always,
-    /// It was written, and nothing of an answer was read.
+    /// The connection had rested and ended as it was written, so that the target has hardly begun it.
     IfIdempotent,
     Never,
 }
@@ -140,30 +139,27 @@ impl Route {
         // Before connecting too: that sends something.
         let mut pass = self.take_pass(&lent)?;
         progress.number_request(call, &request.method, &self.origin);
+        let mut is_repeated = false;
         // A WebSocket has a connection of its own.
-        if call.websocket.is_none()
+        while call.websocket.is_none()
             && let Some(mut kept) = self.kept.take()
         {
-            if kept.ready().await {
-                match self
-                    .send_over(kept, &lent, request, call, progress, true)
-                    .await
-                {
-                    Ok(redirect) => return Ok(redirect),
-                    Err(UnansweredRequest { failure, again }) => match again {
-                        Repeatability::Always => progress.lose_request(failure.kind),
-                        Repeatability::IfIdempotent if is_idempotent(&request.method) => {
-                            progress.lose_request(failure.kind);
-                        }
-                        _ => return Err(failure),
-                    },
-                }
-                drop(pass);
-                pass = self.take_pass(&lent)?;
-                progress.number_request(call, &request.method, &self.origin);
-            } else {
+            if !kept.ready().await {
                 progress.traffic.unsolicited += u32::from(kept.is_spoilt());
+                break;
             }
+            let sent = self.send_over(kept, &lent, request, call, progress, true);
+            match sent.await {
+                Ok(redirect) => return Ok(redirect),
+                Err(lost) if !is_repeated && lost.again.applies_to(&request.method) => {
+                    progress.lose_request(lost.failure.kind);
+                }
+                Err(lost) => return Err(lost.failure),
+            }
+            is_repeated = true;
+            drop(pass);
+            pass = self.take_pass(&lent)?;
+            progress.number_request(call, &request.method, &self.origin);
         }
         if let (Some(pool), None) = (&self.pool, call.websocket) {
             let pool = Rc::clone(pool);
@@ -215,12 +211,7 @@ impl Route {
                 Ok(redirect) => return Ok(redirect),
                 Err(unanswered) => unanswered,
             };
-            let is_repeatable = match again {
-                Repeatability::Always => true,
-                Repeatability::IfIdempotent => is_idempotent(&request.method),
-                Repeatability::Never => false,
-            };
-            if is_repeated || !is_repeatable {
+            if is_repeated || !again.applies_to(&request.method) {
                 return Err(failure);
             }
             is_repeated = true;
@@ -366,11 +357,14 @@ impl Route {
         };
         let (status, version) = match answer {
             Ok(head) => head,
-            Err(error) => return Err(UnansweredRequest::before_head(&error, &connection, reused)),
+            Err(error) => return Err(self.lose_head(&error, connection, reused, progress)),
         };
-        progress.head(status, Instant::now());
+        let now = Instant::now();
+        progress.head(status, now);
         progress.show_answer(|| HopAnswer::new(status, &self.headers));
         connection.meter.finish_head();
+        // Others go over a shared connection when the body of this answer ends.
+        connection.meter.rest_from(now);
         if !self.headers.is_empty() {
             let heeded = self.heed_headers(lent, request, progress);
             heeded.map_err(UnansweredRequest::not_repeatable)?;
@@ -405,7 +399,7 @@ impl Route {
                 self.store_answer(status, version, body, call, progress);
                 Ok(None)
             }
-            Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
+            Err(unread) => Err(self.unread_failure(&unread, status, call, connection)),
         }
     }
 
@@ -539,7 +533,7 @@ impl Route {
                 self.store_answer(status, version, Bytes::new(), call, progress);
                 Ok(None)
             }
-            Err(unread) => Err(self.unread_failure(&unread, status, call, &connection.meter)),
+            Err(unread) => Err(self.unread_failure(&unread, status, call, connection)),
         }
     }
 
@@ -594,17 +588,39 @@ impl Route {
         message
     }
 
-    /// Describes why a body was not read to its end.
+    /// Describes why there is no head of an answer, and keeps the connection where a stream of it was reset alone.
+    #[cold]
+    fn lose_head(
+        &mut self,
+        error: &connection::Error,
+        connection: Connection,
+        reused: bool,
+        progress: &CallProgress<'_>,
+    ) -> UnansweredRequest {
+        let lost = UnansweredRequest::before_head(error, &connection, reused, progress.usable_at);
+        if connection.outlives(error) {
+            self.kept = Some(connection);
+        }
+        lost
+    }
+
+    /// Describes why a body was not read to its end, and keeps the connection where a stream of it was reset alone.
     #[cold]
     fn unread_failure(
         &mut self,
         unread: &body::UnreadBody,
         status: StatusCode,
         call: &Call<'_>,
-        meter: &Meter,
+        connection: Connection,
     ) -> UnansweredRequest {
         let failure = match unread {
-            body::UnreadBody::Broken(error) => error_mapping::body_failure(error, meter),
+            body::UnreadBody::Broken(error) => {
+                let failure = error_mapping::body_failure(error, &connection.meter);
+                if connection.outlives(error) {
+                    self.kept = Some(connection);
+                }
+                failure
+            }
             body::UnreadBody::Stream(failure) => failure.clone(),
             body::UnreadBody::TooLarge => Failure::new(
                 ErrorKind::BodyTooLarge,
@@ -673,35 +689,38 @@ impl Route {
 }
 
 impl UnansweredRequest {
-    #[cold]
-    fn before_head(error: &connection::Error, connection: &Connection, reused: bool) -> Self {
+    fn before_head(
+        error: &connection::Error,
+        connection: &Connection,
+        reused: bool,
+        begun: Instant,
+    ) -> Self {
         let meter = &connection.meter;
+        // Over HTTP/1.1 the first byte of an answer says that there is one. On a connection for HTTP/2 and HTTP/3 there is
+        // more to write and to read than requests and answers.
+        let (is_unprocessed, is_answered) = match error {
+            connection::Error::Http1(_) => (meter.sent_bytes() == 0, meter.received_bytes() > 0),
+            connection::Error::Http2(error) => (http2::is_unprocessed(error), false),
+            #[cfg(feature = "http3")]
+            connection::Error::Http3(error) => (http3::is_unprocessed(error), false),
+        };
+        // Over HTTP/2 a reset may be of something else that was left unread.
+        let is_reset = matches!(error, connection::Error::Http1(_)) && meter.is_reset();
+        let end = match ConnectionEnd::judge(meter, reused, begun, is_reset) {
+            ConnectionEnd::Resting(_) if is_answered => ConnectionEnd::AtWork,
+            end => end,
+        };
         let unclear = match (error, &connection.protocol) {
             (connection::Error::Http2(error), Protocol::Pooled(_)) => {
                 http2::unclear_head_failure(error)
             }
             _ => None,
         };
-        let failure = unclear.unwrap_or_else(|| error_mapping::head_failure(error, meter, reused));
-        // On a connection for HTTP/2 there is more to write and to read than requests and answers.
-        let (untouched, unanswered, is_reset) = match error {
-            connection::Error::Http1(_) => {
-                (meter.sent_bytes() == 0, meter.received_bytes() == 0, false)
-            }
-            connection::Error::Http2(error) => {
-                (http2::is_unprocessed(error), true, error.is_reset())
-            }
-            #[cfg(feature = "http3")]
-            connection::Error::Http3(error) => {
-                (http3::is_unprocessed(error), true, http3::is_reset(error))
-            }
-        };
+        let failure = unclear.unwrap_or_else(|| error_mapping::head_failure(error, meter, end));
         let again = match failure.kind {
             _ if !reused => Repeatability::Never,
-            _ if untouched => Repeatability::Always,
-            ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead if unanswered && !is_reset => {
-                Repeatability::IfIdempotent
-            }
+            _ if is_unprocessed => Repeatability::Always,
+            ErrorKind::ClosedReused => Repeatability::IfIdempotent,
             _ => Repeatability::Never,
         };
         Self { failure, again }
@@ -711,6 +730,17 @@ impl UnansweredRequest {
         Self {
             failure,
             again: Repeatability::Never,
+        }
+    }
+}
+
+impl Repeatability {
+    /// Returns whether a request with `method` is sent again.
+    fn applies_to(&self, method: &Method) -> bool {
+        match self {
+            Self::Always => true,
+            Self::IfIdempotent => is_idempotent(method),
+            Self::Never => false,
         }
     }
 }

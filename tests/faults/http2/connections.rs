@@ -7,7 +7,7 @@
 
 use super::{
     DATA, GOAWAY, PING, PRIORITY, RST_STREAM, SETTINGS, WINDOW_UPDATE, answers, begins, frame,
-    goaway, head, preface, reset, scripted, setting, silent, well,
+    goaway, head, last, preface, reset, scripted, setting, silent, well,
 };
 use crate::messages::CONNECTION_ERROR;
 use crate::row::{Row, fails, passes};
@@ -86,7 +86,7 @@ fn goaways() -> Vec<Row> {
 fn resets() -> Vec<Row> {
     let begun = |code| [head(), reset(code)].concat();
     vec![
-        answers(
+        last(
             "RST_STREAM with NO_ERROR before the head",
             reset(0),
             fails(
@@ -94,7 +94,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (NO_ERROR)",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with PROTOCOL_ERROR before the head",
             reset(1),
             fails(
@@ -102,7 +102,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (PROTOCOL_ERROR)",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with INTERNAL_ERROR before the head",
             reset(2),
             fails(
@@ -110,7 +110,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (INTERNAL_ERROR)",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with CANCEL before the head",
             reset(8),
             fails(
@@ -118,7 +118,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (CANCEL)",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with ENHANCE_YOUR_CALM before the head",
             reset(11),
             fails(
@@ -126,7 +126,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (ENHANCE_YOUR_CALM)",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with HTTP_1_1_REQUIRED before the head",
             reset(13),
             fails(
@@ -134,7 +134,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (HTTP_1_1_REQUIRED); it wants HTTP/1.1: write `http = 1`",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with an error that does not exist",
             reset(99),
             fails(
@@ -142,7 +142,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the request before the head of the answer (Reason(63))",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with INTERNAL_ERROR within the body",
             begun(2),
             fails(
@@ -150,7 +150,7 @@ fn resets() -> Vec<Row> {
                 "the server reset the answer within the body (INTERNAL_ERROR)",
             ),
         ),
-        answers(
+        last(
             "RST_STREAM with CANCEL within the body",
             begun(8),
             fails(

@@ -21,7 +21,7 @@ pub(super) fn rows() -> Vec<Row> {
         ),
         chosen(
             "Over TLS: HTTP/2 is negotiated, and the stream is reset (INTERNAL_ERROR)",
-            request().send(reset(2)).hold(),
+            request().send([goaway(1, 0), reset(2)].concat()).hold(),
             fails(
                 "reset.before_head",
                 "the server reset the request before the head of the answer (INTERNAL_ERROR)",

@@ -95,7 +95,10 @@ fn users_of_a_server_that_flaps() {
     for error in &step.errors {
         match error.kind {
             ErrorKind::ConnectRefused => {}
-            ErrorKind::ClosedFresh | ErrorKind::ClosedReused | ErrorKind::ResetBeforeHead => {
+            ErrorKind::ClosedFresh
+            | ErrorKind::ClosedReused
+            | ErrorKind::ClosedBeforeHead
+            | ErrorKind::ResetBeforeHead => {
                 lost += error.count;
             }
             kind => panic!("{kind:?}: {error:?}"),

@@ -129,7 +129,7 @@ fn describe_traffic(card: &Card) -> Option<Sentence> {
     let resent = sum(|step| step.resent);
     let repeated = sum(|step| step.retries) - resent;
     let again = [
-        (resent, "since the kept connection was closed"),
+        (resent, "by the client: the target had not begun them"),
         (repeated, "by `retry` or `until`"),
     ];
     for (count, why) in again.iter().filter(|(count, _)| *count > 0) {

@@ -259,8 +259,7 @@ fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
     let steps = &mut report.cards[0].steps;
     (steps[0].retries, steps[0].resent) = (12, 2);
     (steps[1].retries, steps[1].resent) = (1, 1);
-    let again =
-        "; 3 sent again since the kept connection was closed; 10 sent again by `retry` or `until`.";
+    let again = "; 3 sent again by the client: the target had not begun them; 10 sent again by `retry` or `until`.";
     assert!(sum(&report).ends_with(again), "{}", sum(&report));
     for step in &mut report.cards[0].steps {
         step.requests = 0;

@@ -24,6 +24,10 @@ const MANY_JOINED: f64 = 0.1;
 /// The WebSockets opened anew, as a share of the journeys, from which a remark says so.
 const MANY_REOPENED: f64 = 0.1;
 
+/// The share of requests that the client sent again by itself from which a remark says so: what a target gives up so often
+/// is seen by its users.
+const MANY_RESENT: f64 = 0.01;
+
 /// The share of sampled journeys from which a remark says so.
 const MUCH_SAMPLED: f64 = 0.1;
 /// The same, of sampled journeys per second.
@@ -43,6 +47,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_clipped_times(record))
         .chain(note_much_memory(card, record))
         .chain(note_odd_answers(record))
+        .chain(note_resent_requests(card))
         .chain(note_much_tracing(record))
         .chain(note_lost_samples(record))
         .chain(note_joined_events(card))
@@ -238,6 +243,24 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
         }
     }
     remarks
+}
+
+/// Remarks on steps of which the client sent many requests again by itself.
+fn note_resent_requests(card: &Card) -> impl Iterator<Item = String> + '_ {
+    card.steps.iter().filter_map(|step| {
+        let share = step.resent as f64 / step.requests.max(1) as f64;
+        (share > MANY_RESENT).then(|| {
+            format!(
+                "{} of {} of {} ({}) were sent again by the client, and are in no error rate: the target closed the \
+                 kept connection as they were sent, or refused their stream; give it a longer keep-alive time than the \
+                 pauses of users, or more streams",
+                display::format_count(step.resent),
+                display::format_counted(step.requests, "request"),
+                display::quote_name(&step.name),
+                display::format_percent(share)
+            )
+        })
+    })
 }
 
 /// Remarks on streams of which many events came together with the one before.

@@ -79,9 +79,10 @@ pub struct StepRow {
     pub statuses: BTreeMap<u16, u64>,
     /// Requests written to a connection, repeated ones included.
     pub requests: u64,
-    /// The repeated requests: after a closed connection, by `retry` or by `until`.
+    /// The repeated requests: by the client itself, by `retry` or by `until`.
     pub retries: u64,
-    /// Of these, the requests that the client itself sent again, since the connection that it kept was closed.
+    /// Of these, the requests that the client itself sent again: the connection that it kept ended as they were sent, or the
+    /// target refused their stream.
     pub resent: u64,
     /// Bytes written, heads included.
     pub sent_bytes: u64,

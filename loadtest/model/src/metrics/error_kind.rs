@@ -56,8 +56,10 @@ error_kinds! {
     ResetInBody = "reset.in_body",
     /// A new connection was closed before the head of the answer.
     ClosedFresh = "closed.fresh",
-    /// A used connection was closed before the head of the answer, and the request could not be repeated.
+    /// A used connection that had rested ended as the request was sent, and the request could not be repeated.
     ClosedReused = "closed.reused",
+    /// A used connection was closed before the head of the answer, while the target had the request.
+    ClosedBeforeHead = "closed.before_head",
     /// The head is not HTTP.
     HeadMalformed = "head.malformed",
     /// The head is larger than the limit.

@@ -5,6 +5,7 @@ use super::log::CallLog;
 use super::messages::MessageCounter;
 use super::status::{CallStatus, declared_timeout, head_failure, refuse_broken_details};
 use super::upload::{BoxError, OutgoingBody, Upload};
+use crate::transport::connection::ConnectionEnd;
 use crate::transport::network::Network;
 use crate::transport::pool::StreamPermit;
 use crate::transport::progress::CallStage;
@@ -208,13 +209,14 @@ impl Channel {
             match answered {
                 Ok((response, is_sent, stream)) => {
                     upload.forget();
+                    lease.meter.rest_from(Instant::now());
                     let rest = (!is_sent).then_some((upload, stream));
                     return Ok((response, rest, lease.permit.take()));
                 }
                 Err(error) => {
                     let is_repeatable = lease.is_reused && http2::is_unprocessed(&error);
                     if !is_repeatable || is_repeated || !upload.rewind() {
-                        return Err(unanswered(error, &lease).into());
+                        return Err(unanswered(error, &lease, log.usable_at).into());
                     }
                     is_repeated = true;
                 }
@@ -250,7 +252,7 @@ impl CallStream {
 }
 
 /// The failure of a call to which there is no head of an answer.
-fn unanswered(error: h2::Error, lease: &Lease) -> Failure {
+fn unanswered(error: h2::Error, lease: &Lease, begun: Instant) -> Failure {
     let meter = &lease.meter;
     if meter.speaks_http1() {
         return Failure::new(
@@ -262,7 +264,8 @@ fn unanswered(error: h2::Error, lease: &Lease) -> Failure {
         return failure;
     }
     let error = connection::Error::Http2(error);
-    error_mapping::head_failure(&error, meter, lease.is_reused)
+    let end = ConnectionEnd::judge(meter, lease.is_reused, begun, false);
+    error_mapping::head_failure(&error, meter, end)
 }
 
 /// Ends the permission to send where the target asks for it.

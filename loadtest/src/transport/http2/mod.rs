@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod beside_hyper;
 
+use super::connection::ConnectionEnd;
 use super::meter::{MAX_HEAD, Meter, MeteredStream};
 use super::{ErrorKind, Failure};
 use bytes::Bytes;
@@ -220,7 +221,11 @@ pub(super) fn unclear_head_failure(error: &h2::Error) -> Option<Failure> {
 }
 
 /// There is a connection, but no head of an answer came over it; `None` where the connection says more.
-pub(super) fn head_failure(error: &h2::Error, meter: &Meter, reused: bool) -> Option<Failure> {
+pub(super) fn head_failure(
+    error: &h2::Error,
+    meter: &Meter,
+    end: ConnectionEnd,
+) -> Option<Failure> {
     let reason = error.reason()?;
     let failure = if error.is_remote() {
         let hint = if reason == Reason::HTTP_1_1_REQUIRED {
@@ -232,10 +237,11 @@ pub(super) fn head_failure(error: &h2::Error, meter: &Meter, reused: bool) -> Op
             let message = format!(
                 "the server closed the connection before the head of the answer ({reason:?}){hint}"
             );
-            let kind = if reused {
-                ErrorKind::ClosedReused
-            } else {
+            // It says that the request was not begun.
+            let kind = if end == ConnectionEnd::New {
                 ErrorKind::ClosedFresh
+            } else {
+                ErrorKind::ClosedReused
             };
             Failure::new(kind, message)
         } else {

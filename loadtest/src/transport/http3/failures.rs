@@ -1,5 +1,6 @@
 //! The names of what goes wrong over HTTP/3.
 
+use super::super::connection::ConnectionEnd;
 use super::super::error_mapping;
 use super::super::meter::MAX_HEAD;
 use super::super::{ErrorKind, Failure};
@@ -125,22 +126,23 @@ fn local_tls_error(alert: AlertDescription, reason: &str) -> rustls::Error {
 }
 
 /// There is a connection, but no head of an answer came over it.
-pub(in crate::transport) fn head_failure(error: &Error, reused: bool) -> Failure {
+pub(in crate::transport) fn head_failure(error: &Error, end: ConnectionEnd) -> Failure {
     let (kind, words) = match error {
         Error::Connection(reason) => {
-            return lost_connection(reason, "before the head of the answer", reused);
+            return lost_connection(reason, end);
         }
         // Its last packet may come after the word that nothing listens there any more.
         Error::Gone => {
-            let when = "before the head of the answer";
-            return closed_connection(&error.to_string(), when, reused);
+            return error_mapping::closed_connection(end, Some(&error.to_string()));
         }
         Error::Reset(code) => (
             ErrorKind::ResetBeforeHead,
             format!("the server reset the request before the head of the answer ({code})"),
         ),
-        Error::GoingAway if reused => (ErrorKind::ClosedReused, error.to_string()),
-        Error::GoingAway => (ErrorKind::ClosedFresh, error.to_string()),
+        Error::GoingAway if end == ConnectionEnd::New => {
+            (ErrorKind::ClosedFresh, error.to_string())
+        }
+        Error::GoingAway => (ErrorKind::ClosedReused, error.to_string()),
         Error::RequestTooLarge => (ErrorKind::StepError, error.to_string()),
         Error::HeadTooLarge | Error::TooManyInterim => (ErrorKind::HeadTooLarge, error.to_string()),
         Error::Length { .. } | Error::Malformed(_) => (
@@ -172,7 +174,7 @@ pub(in crate::transport) fn body_failure(error: &Error) -> Failure {
 }
 
 /// The connection ended.
-fn lost_connection(reason: &ConnectionError, when: &str, reused: bool) -> Failure {
+fn lost_connection(reason: &ConnectionError, end: ConnectionEnd) -> Failure {
     let tls = match reason {
         ConnectionError::ConnectionClosed(close) => alert(close.error_code.into()),
         _ => None,
@@ -182,17 +184,5 @@ fn lost_connection(reason: &ConnectionError, when: &str, reused: bool) -> Failur
         let error = io::Error::other(rustls::Error::AlertReceived(alert));
         return error_mapping::quic_handshake_failure(&error, None);
     }
-    closed_connection(&reason.to_string(), when, reused)
-}
-
-fn closed_connection(reason: &str, when: &str, reused: bool) -> Failure {
-    let (kind, whose) = if reused {
-        (ErrorKind::ClosedReused, "kept")
-    } else {
-        (ErrorKind::ClosedFresh, "new")
-    };
-    Failure::new(
-        kind,
-        format!("the server closed the {whose} connection {when}: {reason}"),
-    )
+    error_mapping::closed_connection(end, Some(&reason.to_string()))
 }

@@ -1,8 +1,8 @@
 //! HTTP/2: chosen by the target or asked for, and what its failures are called.
 
 use super::user::{
-    BODY, EVERYTHING, NOTHING, failed, follow, get, ok, request, run, run_paused, send, user,
-    user_of, with_header,
+    BODY, EVERYTHING, NOTHING, failed, follow, get, ok, request, run, run_on_stopped_clock,
+    run_paused, send, user, user_of, with_header,
 };
 use crate::transport::memory::MemoryListener;
 use crate::transport::{Call, Transport};
@@ -384,10 +384,10 @@ async fn frames(
 
 #[test]
 fn a_request_that_was_not_looked_at_is_sent_again_whatever_it_is() {
-    for fault in [
-        reset(3, REFUSED),
-        go_away(1, NO_ERROR),
-        go_away(1, INTERNAL),
+    for (fault, expected) in [
+        (reset(3, REFUSED), vec![3]),
+        (go_away(1, NO_ERROR), vec![2, 1]),
+        (go_away(1, INTERNAL), vec![2, 1]),
     ] {
         run(async {
             let (address, counts) = raw(move |connection, stream| match (connection, stream) {
@@ -400,15 +400,67 @@ fn a_request_that_was_not_looked_at_is_sent_again_whatever_it_is() {
             let exchange = send(&mut user, &request(Method::POST, "/"), NOTHING).await;
             assert_eq!(exchange.traffic.requests, 2);
             ok(exchange);
-            assert_eq!(*counts.borrow(), [2, 1]);
+            assert_eq!(*counts.borrow(), expected);
         });
     }
 }
 
 #[test]
-fn a_lost_kept_connection_repeats_only_what_may_be_repeated() {
-    for (method, again) in [(Method::GET, true), (Method::POST, false)] {
+fn a_stream_that_is_reset_costs_its_request_and_no_connection() {
+    for (in_body, kind) in [
+        (false, ErrorKind::ResetBeforeHead),
+        (true, ErrorKind::ResetInBody),
+    ] {
         run(async {
+            let (address, counts) = raw(move |_, stream| {
+                // Streams have odd numbers: the second request, and each other one after it.
+                let bytes = match (stream % 4 == 3, in_body) {
+                    (false, _) => head(stream, true),
+                    (true, false) => reset(stream, INTERNAL),
+                    (true, true) => [head(stream, false), reset(stream, INTERNAL)].concat(),
+                };
+                (bytes, false)
+            })
+            .await;
+            let mut user = user_of(&format!("http://{address}"), &http2()).await;
+            for _ in 0..5 {
+                ok(send(&mut user, &get("/"), BODY).await);
+                let lost = send(&mut user, &get("/"), BODY).await;
+                assert_eq!(lost.traffic.requests, 1);
+                failed(lost, kind);
+            }
+            assert_eq!(*counts.borrow(), [10]);
+        });
+    }
+}
+
+#[test]
+fn a_request_that_is_refused_twice_fails() {
+    run(async {
+        let (address, counts) = raw(|_, stream| match stream {
+            1 | 7 => (head(stream, true), false),
+            _ => (reset(stream, REFUSED), false),
+        })
+        .await;
+        let mut user = user_of(&format!("http://{address}"), &http2()).await;
+        ok(send(&mut user, &get("/"), BODY).await);
+        let refused = send(&mut user, &get("/"), BODY).await;
+        assert_eq!(refused.traffic.requests, 2);
+        failed(refused, ErrorKind::ResetBeforeHead);
+        ok(send(&mut user, &get("/"), BODY).await);
+        assert_eq!(*counts.borrow(), [4]);
+    });
+}
+
+#[test]
+fn a_lost_kept_connection_repeats_only_what_may_be_repeated() {
+    for (method, rest, kind) in [
+        (Method::GET, 100, None),
+        (Method::GET, 99, Some(ErrorKind::ClosedBeforeHead)),
+        (Method::POST, 100, Some(ErrorKind::ClosedReused)),
+        (Method::POST, 99, Some(ErrorKind::ClosedBeforeHead)),
+    ] {
+        run_on_stopped_clock(async {
             let (address, counts) = raw(|connection, stream| match (connection, stream) {
                 (0, 3) => (Vec::new(), true),
                 _ => (head(stream, true), false),
@@ -416,13 +468,13 @@ fn a_lost_kept_connection_repeats_only_what_may_be_repeated() {
             .await;
             let mut user = user_of(&format!("http://{address}"), &http2()).await;
             ok(send(&mut user, &get("/"), NOTHING).await);
+            tokio::time::advance(Duration::from_millis(rest)).await;
             let exchange = send(&mut user, &request(method, "/"), NOTHING).await;
-            if again {
-                ok(exchange);
-            } else {
-                failed(exchange, ErrorKind::ClosedReused);
+            match kind {
+                None => drop(ok(exchange)),
+                Some(kind) => drop(failed(exchange, kind)),
             }
-            assert_eq!(counts.borrow().len(), if again { 2 } else { 1 });
+            assert_eq!(counts.borrow().len(), if kind.is_none() { 2 } else { 1 });
         });
     }
 }
@@ -613,6 +665,9 @@ fn failures_have_the_names_of_the_closed_list() {
                 .ends_with("; it wants HTTP/1.1: write `http = 1`");
             assert_eq!(has_hint, wants_http_1, "{shown}: {}", failure.message);
             assert_eq!(*counts.borrow(), [1], "{shown}");
+            if matches!(kind, ErrorKind::ResetBeforeHead | ErrorKind::ResetInBody) {
+                return;
+            }
             // The user is not lost, and has a connection of its own again.
             assert!(send(&mut user, &get("/"), BODY).await.result.is_err());
             assert_eq!(counts.borrow().len(), 2, "{shown}");

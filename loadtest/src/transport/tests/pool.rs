@@ -1,7 +1,7 @@
 //! Connections that users share: how many there are, who waits, and what becomes of those that end.
 
 use super::http2::{NO_ERROR, REFUSED, go_away, head, raw, reset};
-use super::user::{BODY, PATIENCE, failed, ok, request, run};
+use super::user::{BODY, PATIENCE, failed, ok, request, run, run_on_stopped_clock};
 use crate::transport::{Call, Exchange, HttpTransport, Network, RequestBuf, Transport};
 use bytes::Bytes;
 use futures_util::future::{join, join_all};
@@ -433,8 +433,12 @@ fn a_connection_that_a_target_gives_up_under_a_request_was_a_kept_one() {
 
 #[test]
 fn a_lost_connection_repeats_only_what_may_be_repeated() {
-    for (method, again) in [(Method::GET, true), (Method::POST, false)] {
-        run(async {
+    for (method, rest, kind) in [
+        (Method::GET, 100, None),
+        (Method::GET, 99, Some(ErrorKind::ClosedBeforeHead)),
+        (Method::POST, 100, Some(ErrorKind::ClosedReused)),
+    ] {
+        run_on_stopped_clock(async {
             let (address, counts) = raw(|connection, stream| match (connection, stream) {
                 (0, 3) => (Vec::new(), true),
                 _ => (head(stream, true), false),
@@ -442,12 +446,13 @@ fn a_lost_connection_repeats_only_what_may_be_repeated() {
             .await;
             let users = users(&format!("http://{address}"), 1, 2).await;
             ok(get_by(&users[0], "/").await);
+            tokio::time::advance(Duration::from_millis(rest)).await;
             let exchange = send_by(&users[1], method, "/", PATIENCE).await;
-            if again {
-                assert_eq!(exchange.traffic.requests, 2);
-                ok(exchange);
-            } else {
-                failed(exchange, ErrorKind::ClosedReused);
+            let again = kind.is_none();
+            assert_eq!(exchange.traffic.requests, if again { 2 } else { 1 });
+            match kind {
+                None => drop(ok(exchange)),
+                Some(kind) => drop(failed(exchange, kind)),
             }
             // Another request finds a connection in any case.
             ok(get_by(&users[0], "/").await);

@@ -1,13 +1,16 @@
 //! The trace that requests carry: redirects, repeats, both versions of HTTP.
 
 use super::http2::{fine, http2, serve};
-use super::user::{NOTHING, PATIENCE, get, ok, run, user, user_of, with_header};
+use super::user::{
+    NOTHING, PATIENCE, get, ok, run, run_on_stopped_clock, user, user_of, with_header,
+};
 use crate::chain::RequestBuf;
 use crate::transport::{Call, CallTrace, ErrorKind, Exchange, HttpTransport, Transport};
 use loadtest_model::definition::Expect;
 use loadtest_model::trace::{RunIds, TraceId};
 use loadtest_tests::{Reply, Request, Server};
 use std::cell::Cell;
+use std::time::Duration;
 
 fn trace() -> TraceId {
     RunIds::new("run", "shop::buy", 7).trace(12)
@@ -105,9 +108,11 @@ fn what_is_sent_again_over_a_new_connection_is_another_span() {
         1 => Reply::close_before_head(),
         _ => Reply::status(204),
     });
-    let sent = run(async {
+    let sent = run_on_stopped_clock(async {
         let (user, requests) = (user(&server.url()).await, Cell::default());
         ok(send(&user, &get("/"), &requests, true).await);
+        // Long enough for an idle limit of the target.
+        tokio::time::advance(Duration::from_millis(100)).await;
         let repeated = send(&user, &get("/"), &requests, true).await;
         let sent = repeated.requests.clone();
         ok(repeated);

@@ -292,6 +292,25 @@ fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
 }
 
 #[test]
+fn requests_that_the_client_often_sends_again_are_a_finding() {
+    let remarks = |resent| {
+        let mut record = record(&["login", "buy"]);
+        let buy = &mut record.windows.steady.steps[1];
+        (buy.requests, buy.retries, buy.resent) = (1_000, resent, resent);
+        Card::grade(&record, None).remarks
+    };
+    assert_eq!(remarks(10), [""; 0]);
+    assert_eq!(
+        remarks(11),
+        [
+            "11 of 1\u{202f}000 requests of `buy` (1.10 %) were sent again by the client, and are in no error rate: the \
+             target closed the kept connection as they were sent, or refused their stream; give it a longer keep-alive \
+             time than the pauses of users, or more streams"
+        ]
+    );
+}
+
+#[test]
 fn time_without_an_answer_is_not_blamed_on_connecting() {
     let mut record = record(&["ping"]);
     let step = &mut record.windows.steady.steps[0];
