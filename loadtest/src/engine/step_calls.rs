@@ -130,6 +130,7 @@ impl<T: Transport> StepClient<T> {
         let open = self.request_log.resume(&call.operation);
         let mut traffic = Traffic {
             requests: log.requests,
+            connections: log.connections,
             ..Traffic::default()
         };
         if let Some(sockets) = self.transport.used_sockets() {

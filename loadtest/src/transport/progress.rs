@@ -109,6 +109,7 @@ impl<'a> CallProgress<'a> {
     /// A new connection is ready for the present request.
     pub(super) fn connected(&mut self, now: Instant) {
         self.usable_at = now;
+        self.traffic.connections += 1;
         if let Some(sent) = &mut self.sent {
             sent.connected(now, &self.phases);
         }

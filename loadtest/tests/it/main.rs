@@ -11,6 +11,7 @@ mod chain;
 mod choices;
 mod combined;
 mod completion;
+mod connections;
 mod definition;
 mod errands;
 mod errors;

@@ -7,7 +7,6 @@ use crate::export::chart::{self, paint_of};
 use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, SlowRow, StepRow};
 use loadtest_model::definition::Part;
 use loadtest_model::display;
-use loadtest_model::metrics::ErrorKind;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
@@ -96,32 +95,15 @@ pub(super) fn build_steps(card: &Card) -> Section {
     Section::new("Steps", blocks.into_iter().flatten().collect()).essential()
 }
 
-/// Sums up the requests of all steps: their bytes, the connections opened for them, or tried where some failed, and
-/// those that were sent again.
+/// Sums up the requests of all steps: their bytes, those that were sent again, and the connections of the whole run.
 fn describe_traffic(card: &Card) -> Option<Sentence> {
     let sum = |count: fn(&StepRow) -> u64| card.steps.iter().map(count).sum::<u64>();
     let requests = sum(|step| step.requests);
     if requests == 0 {
         return None;
     }
-    let is_refused =
-        |kind: ErrorKind| kind.name().starts_with("connect.") || kind == ErrorKind::TimeoutConnect;
-    let outcome = if card.errors.iter().any(|error| is_refused(error.kind)) {
-        "tried"
-    } else {
-        "opened"
-    };
-    let connections = match sum(|step| step.phases.connections) {
-        // Over none, where the target cannot be reached.
-        0 if sum(|step| step.received_bytes) == 0 => String::new(),
-        0 => ", over kept connections".to_owned(),
-        count => format!(
-            ", {} {outcome}",
-            display::format_counted(count, "connection")
-        ),
-    };
     let mut words = format!(
-        "{}: {} sent, {} received{connections}",
+        "{}: {} sent, {} received",
         display::format_counted(requests, "request"),
         display::format_bytes(sum(|step| step.sent_bytes)),
         display::format_bytes(sum(|step| step.received_bytes)),
@@ -137,6 +119,12 @@ fn describe_traffic(card: &Card) -> Option<Sentence> {
         let _ = write!(words, "; {count} sent again {why}");
     }
     words.push('.');
+    // Most are opened before the measured part, of which the rest is.
+    let connections = sum(|step| step.phases.connections);
+    if connections > 0 {
+        let connections = display::format_counted(connections, "connection");
+        let _ = write!(words, " Whole run: {connections}.");
+    }
     Some(Sentence::small(words))
 }
 

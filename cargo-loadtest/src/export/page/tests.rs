@@ -1,6 +1,6 @@
 use super::*;
 use crate::export::sample;
-use loadtest_model::metrics::{ErrorKind, MessageCounts};
+use loadtest_model::metrics::MessageCounts;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -238,24 +238,16 @@ fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
         (step.retries, step.resent, step.phases.connections) = (0, 0, 0);
     }
     steps.truncate(2);
-    assert!(sum(&report).ends_with(" received, over kept connections."));
-    // Nothing came over any where the target cannot be reached.
-    let mut unreachable = report.clone();
-    for step in &mut unreachable.cards[0].steps {
-        step.received_bytes = 0;
-    }
     assert_eq!(
-        sum(&unreachable),
-        "2\u{202f}000 requests: 4.0 kB sent, 0 B received."
+        sum(&report),
+        "2\u{202f}000 requests: 4.0 kB sent, 6.0 MB received."
     );
     report.cards[0].steps[0].phases.connections = 1;
     assert_eq!(
         sum(&report),
-        "2\u{202f}000 requests: 4.0 kB sent, 6.0 MB received, 1 connection opened."
+        "2\u{202f}000 requests: 4.0 kB sent, 6.0 MB received. Whole run: 1 connection."
     );
-    let mut refused = sample::failed();
-    refused.cards[0].errors[0].kind = ErrorKind::ConnectRefused;
-    assert!(sum(&refused).contains(" tried"), "{}", sum(&refused));
+    report.cards[0].steps[0].phases.connections = 0;
     let steps = &mut report.cards[0].steps;
     (steps[0].retries, steps[0].resent) = (12, 2);
     (steps[1].retries, steps[1].resent) = (1, 1);

@@ -19,7 +19,7 @@ pub(super) fn build_websockets(card: &Card) -> Option<Section> {
         )
     };
     let mut opened = format!(
-        "{}, at most {} at once",
+        "{} in the whole run, at most {} at once",
         count(tally.opened),
         count(tally.most_open)
     );

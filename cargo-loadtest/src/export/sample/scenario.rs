@@ -288,6 +288,7 @@ pub(super) fn ok(step: &mut loadtest_model::metrics::StepTally, time: Duration, 
     step.service.record(time);
     if dice.chance(0.004) {
         step.phases.connect.record(time / 20);
+        step.connections += 1;
     }
     step.phases.first_byte.record(time.mul_f64(0.91));
     step.phases.body.record(time.mul_f64(0.08));

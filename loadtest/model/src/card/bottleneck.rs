@@ -101,7 +101,7 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         stream_wait,
         first_byte,
         body,
-        connections,
+        connections: _,
     } = row.phases;
     let known = row.phases.total();
     // A request that ends at its deadline has no phase of the answer that it waited for.
@@ -113,7 +113,7 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
     let opened = || {
         format!(
             "{} opened for {}",
-            display::format_counted(connections, "connection"),
+            display::format_counted(tally.connections, "connection"),
             display::format_counted(row.requests.max(row.executed), "request")
         )
     };

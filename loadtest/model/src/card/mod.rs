@@ -388,11 +388,14 @@ fn grade_steps(
         .zip(&tally.steps)
         .enumerate()
     {
+        let windows = record.windows.all().into_iter();
+        let everywhere = windows.filter_map(|window| window.steps.get(i));
+        let connections = everywhere.map(|step| step.connections).sum();
         let mut row = StepRow::new(
             step,
             counts,
             (ended.steps.get(i).unwrap_or(&nothing), seconds),
-            all_time,
+            (all_time, connections),
         );
         let policy = plan.grading.get(i);
         row.grade = policy.and_then(|policy| StepGrade::from_tally(counts, policy));

@@ -151,17 +151,18 @@ pub struct Phases {
     /// From the head to the last body byte.
     #[serde(rename = "body_us", with = "micros")]
     pub body: Duration,
-    /// Connections opened, and attempts that failed.
+    /// Connections opened in the whole run, its ramp and warm-up included: most are opened before the measured part.
     pub connections: u64,
 }
 
 impl StepRow {
-    /// A row without grade; rates are of what `ended` in so many `seconds`, `all_time` is the service time of all steps.
+    /// A row without grade; rates are of what `ended` in so many `seconds`, `all_time` is the service time of all steps,
+    /// and `connections` were opened for it in the whole run.
     pub(super) fn new(
         step: &StepDef,
         tally: &StepTally,
         (ended, seconds): (&EndedStep, Option<f64>),
-        all_time: Duration,
+        (all_time, connections): (Duration, u64),
     ) -> Self {
         let is_repeated = !step.runs_once_per_user();
         let seconds = seconds.filter(|_| is_repeated);
@@ -204,7 +205,10 @@ impl StepRow {
             failed_response: Quantiles::from_histogram(&tally.failed_response),
             time_share: (is_repeated && !all_time.is_zero())
                 .then(|| tally.time_spent().as_secs_f64() / all_time.as_secs_f64()),
-            phases: Phases::from_tally(&tally.phases),
+            phases: Phases {
+                connections,
+                ..Phases::from_tally(&tally.phases)
+            },
             statuses: tally.statuses.clone(),
             requests: tally.requests,
             retries: tally.retries,
@@ -275,7 +279,7 @@ impl Phases {
             stream_wait: phases.stream_wait.sum(),
             first_byte: phases.first_byte.sum(),
             body: phases.body.sum(),
-            connections: phases.connect.count(),
+            connections: 0,
         }
     }
 

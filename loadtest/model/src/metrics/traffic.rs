@@ -20,6 +20,8 @@ pub struct Traffic {
     pub ambiguous: u32,
     /// Connections on which more came than was asked for; none of it was taken for an answer.
     pub unsolicited: u32,
+    /// Connections opened, their handshake included.
+    pub connections: u32,
 }
 
 impl Traffic {
@@ -37,6 +39,7 @@ impl AddAssign for Traffic {
         self.received_bytes += more.received_bytes;
         self.ambiguous += more.ambiguous;
         self.unsolicited += more.unsolicited;
+        self.connections += more.connections;
     }
 }
 

@@ -181,7 +181,7 @@ impl Channel {
         if let Some(pool) = &self.pool {
             let lease = pool.lease(&mut log.phases, &mut log.stage).await?;
             if !lease.is_reused {
-                log.connected_at = Some(Instant::now());
+                log.connect();
             }
             return Ok(Lease {
                 sender: lease.sender,
@@ -213,7 +213,7 @@ impl Channel {
             permit: None,
         };
         state.open = Some(open);
-        log.connected_at = Some(Instant::now());
+        log.connect();
         Ok(lease)
     }
 

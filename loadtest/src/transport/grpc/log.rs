@@ -21,6 +21,8 @@ pub(crate) struct CallLog {
     pub(super) usable_at: Instant,
     /// The time at which a new connection was ready, where there is one.
     pub(crate) connected_at: Option<Instant>,
+    /// The connections opened for it.
+    pub(crate) connections: u32,
     pub(crate) head_at: Option<Instant>,
     pub(crate) phases: Phases,
     /// The times that it was written.
@@ -62,6 +64,7 @@ impl CallLog {
             stage: CallStage::Connect,
             usable_at: begun,
             connected_at: None,
+            connections: 0,
             head_at: None,
             phases: Phases::default(),
             requests: 0,
@@ -95,6 +98,12 @@ impl CallLog {
         {
             shown.received.push((at, length));
         }
+    }
+
+    /// A connection is open for the call.
+    pub(super) fn connect(&mut self) {
+        self.connected_at = Some(Instant::now());
+        self.connections += 1;
     }
 
     /// The call is over; the first end counts.

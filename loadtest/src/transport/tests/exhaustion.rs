@@ -25,7 +25,10 @@ fn no_free_file_descriptor() {
                     .collect();
                 assert!(files.len() < 64, "the limit does not hold");
                 let exchange = send(&mut user, &get("/"), BODY).await;
-                assert_eq!(exchange.traffic.requests, 0);
+                assert_eq!(
+                    (exchange.traffic.requests, exchange.traffic.connections),
+                    (0, 0)
+                );
                 let failure = failed(exchange, ErrorKind::LocalFds);
                 assert!(failure.kind.is_ours());
                 assert!(failure.message.contains("ulimit"), "{}", failure.message);

@@ -181,7 +181,7 @@ fn nobody_listens() {
         let mut user = user(&url).await;
         let exchange = send(&mut user, &get("/"), NOTHING).await;
         assert_eq!(
-            (exchange.traffic.requests, exchange.traffic.sent_bytes),
+            (exchange.traffic.connections, exchange.traffic.sent_bytes),
             (0, 0)
         );
         failed(exchange, ErrorKind::ConnectRefused);

@@ -311,6 +311,18 @@ fn requests_that_the_client_often_sends_again_are_a_finding() {
 }
 
 #[test]
+fn connections_are_those_of_the_whole_run_and_attempts_that_failed_are_none() {
+    let mut record = record(&["login", "buy"]);
+    let steady = &mut record.windows.steady.steps[1];
+    steady.connections = 2;
+    steady.phases.connect.record_n(ms(1), 600);
+    record.windows.ramp.steps = vec![StepTally::default(); 2];
+    record.windows.ramp.steps[1].connections = 10;
+    let opened = |at: usize| Card::grade(&record, None).steps[at].phases.connections;
+    assert_eq!([opened(0), opened(1)], [0, 12]);
+}
+
+#[test]
 fn time_without_an_answer_is_not_blamed_on_connecting() {
     let mut record = record(&["ping"]);
     let step = &mut record.windows.steady.steps[0];

@@ -53,6 +53,9 @@ pub struct StepTally {
     /// Connections given up since more came over them than was asked for.
     #[serde(skip_serializing_if = "is_zero")]
     pub unsolicited: u64,
+    /// Connections opened, their handshake included.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub connections: u64,
     /// Ok with a response time of at most T.
     pub satisfied: u64,
     /// Ok with a response time of at most 4 T, but over T.
@@ -220,6 +223,7 @@ impl StepTally {
         self.received_bytes += traffic.received_bytes;
         self.ambiguous += u64::from(traffic.ambiguous);
         self.unsolicited += u64::from(traffic.unsolicited);
+        self.connections += u64::from(traffic.connections);
     }
 
     /// Adds all of `other`.
@@ -240,6 +244,7 @@ impl StepTally {
         self.received_bytes += other.received_bytes;
         self.ambiguous += other.ambiguous;
         self.unsolicited += other.unsolicited;
+        self.connections += other.connections;
         self.satisfied += other.satisfied;
         self.tolerating += other.tolerating;
         self.checks_passed += other.checks_passed;
