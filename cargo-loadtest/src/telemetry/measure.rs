@@ -152,6 +152,7 @@ impl PartNames {
             ("step_connect_seconds", &step.phases.connect),
             ("step_tls_seconds", &step.phases.tls),
             ("step_stream_wait_seconds", &step.phases.stream_wait),
+            ("step_upload_seconds", &step.phases.upload),
         ];
         for (family, times) in phases {
             // A step without connections of its own never has some of them.

@@ -490,6 +490,7 @@ impl RequestEntries {
             (&mut sum.connect, more.connect),
             (&mut sum.tls, more.tls),
             (&mut sum.stream_wait, more.stream_wait),
+            (&mut sum.upload, more.upload),
             (&mut sum.first_byte, more.first_byte),
             (&mut sum.body, more.body),
         ] {

@@ -35,9 +35,16 @@ pub(super) struct Meter {
     speaks_http1: Cell<bool>,
     /// The time that opening the connection took: about the way to the target and back.
     round_trip: Cell<Duration>,
+    /// The bytes sent with which a large request is written; 0 where that is of no interest.
+    upload_end: Cell<u64>,
+    /// The time at which a large request was written.
+    uploaded_at: Cell<Option<Instant>>,
     /// The time of the last answer, from which the connection rests.
     rests_since: Cell<Option<Instant>>,
 }
+
+/// A body above this size has a phase of its own. The first write takes those that are smaller.
+pub(super) const LARGE_BODY: usize = 16 * 1024;
 
 /// The beginning of an answer in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/1.";
@@ -55,6 +62,8 @@ impl Meter {
             fault: Cell::default(),
             speaks_http1: Cell::default(),
             round_trip: Cell::default(),
+            upload_end: Cell::default(),
+            uploaded_at: Cell::default(),
             rests_since: Cell::default(),
         }
     }
@@ -65,6 +74,25 @@ impl Meter {
         self.received.set(0);
         self.awaits_head.set(true);
         self.is_waiting.set(false);
+        self.upload_end.set(0);
+        self.uploaded_at.set(None);
+    }
+
+    /// Notes the time when so many bytes of the present request are sent.
+    pub(super) fn begin_upload(&self, bytes: usize) {
+        self.upload_end.set(bytes as u64);
+    }
+
+    /// The present request is written as a whole.
+    #[cold]
+    pub(super) fn finish_upload(&self) {
+        self.upload_end.set(0);
+        self.uploaded_at.set(Some(Instant::now()));
+    }
+
+    /// The time at which the present request was written, if it is a large one.
+    pub(super) fn uploaded_at(&self) -> Option<Instant> {
+        self.uploaded_at.get()
     }
 
     /// The head is there: from now on any number of bytes may come.
@@ -217,8 +245,12 @@ impl MeteredStream {
         self.meter.note_error(&result);
         match &result {
             Ok(count) => {
-                let sent = &self.meter.sent;
-                sent.set(sent.get() + *count as u64);
+                let sent = self.meter.sent.get() + *count as u64;
+                self.meter.sent.set(sent);
+                let end = self.meter.upload_end.get();
+                if end != 0 && sent >= end {
+                    self.meter.finish_upload();
+                }
             }
             Err(error) if self.ends_by_reading && is_peer_gone(error) => {
                 self.is_unwritable = true;

@@ -24,6 +24,8 @@ use tokio::time::Instant;
 pub(super) struct CallProgress<'a> {
     pub(super) stage: CallStage,
     pub(super) usable_at: Instant,
+    /// The time at which the present request was written, if it is a large one.
+    uploaded_at: Option<Instant>,
     pub(super) head_at: Option<Instant>,
     pub(super) phases: Phases,
     pub(super) status: Option<StatusCode>,
@@ -68,6 +70,7 @@ impl<'a> CallProgress<'a> {
         Self {
             stage: CallStage::Connect,
             usable_at: start,
+            uploaded_at: None,
             head_at: None,
             phases: Phases::default(),
             status: None,
@@ -119,6 +122,7 @@ impl<'a> CallProgress<'a> {
     #[cold]
     pub(super) fn lose_request(&mut self, error: ErrorKind) {
         self.settle_traffic();
+        self.uploaded_at = None;
         let now = Instant::now();
         if let Some(sent) = &mut self.sent {
             sent.end(now, None, None);
@@ -177,6 +181,7 @@ impl<'a> CallProgress<'a> {
             self.traffic.received_bytes += meter.received_bytes();
             self.traffic.requests += u32::from(meter.sent_bytes() > 0);
             self.is_waiting = meter.is_waiting();
+            self.uploaded_at = meter.uploaded_at();
         }
     }
 
@@ -200,8 +205,14 @@ impl<'a> CallProgress<'a> {
     }
 
     fn add_answer_phases(&mut self, end: Instant) {
+        let mut written_at = self.usable_at;
+        if let Some(uploaded_at) = self.uploaded_at.take() {
+            // An answer may come before its request is written.
+            written_at = uploaded_at.min(self.head_at.unwrap_or(end));
+            add_phase(&mut self.phases.upload, written_at - self.usable_at);
+        }
         if let Some(head_at) = self.head_at.take() {
-            add_phase(&mut self.phases.first_byte, head_at - self.usable_at);
+            add_phase(&mut self.phases.first_byte, head_at - written_at);
             add_phase(&mut self.phases.body, end - head_at);
         }
     }

@@ -6,6 +6,7 @@ use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
 #[cfg(feature = "http3")]
 use super::http3;
+use super::meter::LARGE_BODY;
 use super::network::{Addresses, Network};
 use super::pool::{ConnectionPool, ConnectionPools, PooledRequest};
 use super::progress::{CallProgress, CallStage, add_phase};
@@ -326,6 +327,9 @@ impl Route {
                     });
                     http1.write(&outgoing)
                 };
+                if request.body.len() > LARGE_BODY {
+                    meter.begin_upload(unsent.length());
+                }
                 progress.begin(meter);
                 let is_head = request.method == Method::HEAD;
                 let all = progress.hops.is_some() || call.needs_all_headers();
@@ -337,6 +341,9 @@ impl Route {
                 connection.meter.begin();
                 let meter = Rc::clone(&connection.meter);
                 let head = self.stream_head(Version::HTTP_2, lent, request, call, progress)?;
+                if request.body.len() > LARGE_BODY {
+                    meter.begin_upload(http2::framed_length(request.body.len()));
+                }
                 progress.begin(meter);
                 let written = http2.write(head, request.body.clone());
                 let answer = match written {

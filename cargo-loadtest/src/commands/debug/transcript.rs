@@ -420,6 +420,7 @@ fn format_timing(service_time: Duration, phases: &Phases, is_quic: bool) -> Stri
         (connect, phases.connect),
         ("TLS", phases.tls),
         ("waited for a stream", phases.stream_wait),
+        ("upload", phases.upload),
         ("first byte", phases.first_byte),
         ("body", phases.body),
     ];
@@ -453,15 +454,17 @@ mod tests {
         let phases = Phases {
             connect: Some(Duration::from_millis(1)),
             stream_wait: Some(Duration::from_millis(3)),
+            upload: Some(Duration::from_millis(4)),
             ..Phases::default()
         };
         let time = Duration::from_millis(5);
         assert_eq!(
             format_timing(time, &phases, false),
-            "  5.00 ms (connect 1.00 ms, waited for a stream 3.00 ms)"
+            "  5.00 ms (connect 1.00 ms, waited for a stream 3.00 ms, upload 4.00 ms)"
         );
         let phases = Phases {
             stream_wait: None,
+            upload: None,
             ..phases
         };
         let quic = format_timing(time, &phases, true);

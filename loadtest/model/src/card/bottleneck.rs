@@ -99,6 +99,7 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         connect,
         tls,
         stream_wait,
+        upload,
         first_byte,
         body,
         connections: _,
@@ -117,7 +118,7 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
             display::format_counted(row.requests.max(row.executed), "request")
         )
     };
-    let parts = [first_byte, body, connect, tls, stream_wait, rest];
+    let parts = [first_byte, body, connect, tls, stream_wait, upload, rest];
     let largest = parts.into_iter().max().unwrap_or_default();
     if rest == largest {
         return explain_time_outside_phases(row, tally, &share(rest), known);
@@ -139,6 +140,13 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         format!(
             "{} of its time is reading the body, {} each: size and streaming of the answer.",
             share(body),
+            display::format_bytes(each)
+        )
+    } else if largest == upload {
+        let each = row.sent_bytes / row.requests.max(1);
+        format!(
+            "{} of its time is sending the request, {} each: size of the upload, and how fast the server reads it.",
+            share(upload),
             display::format_bytes(each)
         )
     } else if largest == stream_wait {

@@ -145,7 +145,14 @@ pub struct Phases {
         skip_serializing_if = "Duration::is_zero"
     )]
     pub stream_wait: Duration,
-    /// From a usable connection to the head of the answer.
+    /// Writing requests with large bodies.
+    #[serde(
+        rename = "upload_us",
+        with = "micros",
+        skip_serializing_if = "Duration::is_zero"
+    )]
+    pub upload: Duration,
+    /// From a usable connection, or from the end of the upload, to the head of the answer.
     #[serde(rename = "first_byte_us", with = "micros")]
     pub first_byte: Duration,
     /// From the head to the last body byte.
@@ -277,6 +284,7 @@ impl Phases {
             connect: phases.connect.sum(),
             tls: phases.tls.sum(),
             stream_wait: phases.stream_wait.sum(),
+            upload: phases.upload.sum(),
             first_byte: phases.first_byte.sum(),
             body: phases.body.sum(),
             connections: 0,
@@ -285,7 +293,7 @@ impl Phases {
 
     /// All parts together.
     pub fn total(&self) -> Duration {
-        self.connect + self.tls + self.stream_wait + self.first_byte + self.body
+        self.connect + self.tls + self.stream_wait + self.upload + self.first_byte + self.body
     }
 }
 

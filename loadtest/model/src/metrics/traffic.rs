@@ -62,7 +62,15 @@ pub struct Phases {
         skip_serializing_if = "Option::is_none"
     )]
     pub stream_wait: Option<Duration>,
-    /// From a usable connection to the head of the answer.
+    /// Writing a request with a large body: from a usable connection to its last byte.
+    #[serde(
+        rename = "upload_us",
+        with = "crate::definition::micros::option",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub upload: Option<Duration>,
+    /// From a usable connection, or from the end of the upload, to the head of the answer.
     #[serde(rename = "first_byte_us", with = "crate::definition::micros::option")]
     pub first_byte: Option<Duration>,
     /// From the head to the last body byte.
@@ -75,6 +83,7 @@ impl Phases {
     #[must_use]
     pub fn of_opening(&self) -> Self {
         Self {
+            upload: None,
             first_byte: None,
             body: None,
             ..*self

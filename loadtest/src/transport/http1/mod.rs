@@ -152,8 +152,13 @@ impl UnsentRequest {
         }
     }
 
+    /// The bytes that are to be written.
+    pub(super) fn length(&self) -> usize {
+        self.start.len() + self.body.len()
+    }
+
     fn poll_write(&mut self, io: &mut MeteredStream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let length = self.start.len() + self.body.len();
+        let length = self.length();
         while self.sent < length {
             let io = Pin::new(&mut *io);
             let written = match self.start.get(self.sent..) {

@@ -187,6 +187,13 @@ pub(super) fn poll_data(
     Poll::Ready(Ok(true))
 }
 
+/// The length of a body in frames of the usual size. The head of its request comes on top.
+pub(super) fn framed_length(body: usize) -> usize {
+    const FRAME: usize = 16 * 1024;
+    const FRAME_HEAD: usize = 9;
+    body + body / FRAME * FRAME_HEAD
+}
+
 /// The length that the head of an answer announces; 0 where it says none.
 pub(super) fn announced_length(headers: &HeaderMap) -> u64 {
     let length = headers

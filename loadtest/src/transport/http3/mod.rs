@@ -11,7 +11,7 @@ pub(super) use failures::{Error, body_failure, head_failure, is_reset, is_unproc
 
 use super::failure::ConnectError;
 use super::http2::announced_length;
-use super::meter::{MAX_HEAD, Meter};
+use super::meter::{LARGE_BODY, MAX_HEAD, Meter};
 use super::tls::TlsConfig;
 use crate::targets::Host;
 use bytes::{Buf, Bytes};
@@ -118,11 +118,16 @@ impl Http3 {
         let opened = self.sender.send_request(head).await;
         let stream = opened.map_err(|error| self.quic.unsent_error(error))?;
         let (mut sending, mut receiving) = stream.split();
+        let meter = (body.len() > LARGE_BODY).then(|| Rc::clone(self.quic.meter()));
         self.upload = Some(Box::pin(async move {
             if !body.is_empty() {
                 sending.send_data(body).await?;
             }
-            sending.finish().await
+            let finished = sending.finish().await;
+            if let Some(meter) = meter {
+                meter.finish_upload();
+            }
+            finished
         }));
         for _ in 0..=MAX_INTERIM {
             let answer = {

@@ -1,7 +1,7 @@
 //! A shared connection, and one request over it.
 
 use super::super::http2::{announced_length, poll_data};
-use super::super::meter::Meter;
+use super::super::meter::{LARGE_BODY, Meter};
 use super::StreamLease;
 use super::streams::StreamPermit;
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Poll, ready};
+use std::task::{Context, Poll, ready};
 
 /// A shared connection, which its driver drives.
 pub(in crate::transport) struct PooledConnection {
@@ -32,7 +32,7 @@ pub(in crate::transport) struct PooledRequest {
     sender: SendRequest<Bytes>,
     response: Option<ResponseFuture>,
     /// Its body, while that is on its way.
-    request_body: Option<SendStream<Bytes>>,
+    upload: Option<PooledUpload>,
     /// The body that is to be read.
     body: Option<RecvStream>,
     /// Its announced length.
@@ -42,6 +42,41 @@ pub(in crate::transport) struct PooledRequest {
     received: u64,
     /// Given back after all else is dropped.
     _permit: StreamPermit,
+}
+
+/// The body of a request over a shared connection.
+struct PooledUpload {
+    stream: SendStream<Bytes>,
+    /// The part that the connection has not taken yet.
+    rest: Bytes,
+    account: Rc<Meter>,
+}
+
+impl PooledUpload {
+    /// Hands over to the connection what the target takes, so that it is known when that is all. A target that wants no
+    /// more of it says so in its answer.
+    fn poll(&mut self, cx: &mut Context<'_>) {
+        while !self.rest.is_empty() {
+            self.stream.reserve_capacity(self.rest.len());
+            if self.stream.capacity() == 0 {
+                match self.stream.poll_capacity(cx) {
+                    Poll::Ready(Some(Ok(_))) => continue,
+                    Poll::Ready(_) => self.rest.clear(),
+                    Poll::Pending => {}
+                }
+                return;
+            }
+            let piece = self
+                .rest
+                .split_to(self.stream.capacity().min(self.rest.len()));
+            let is_last = self.rest.is_empty();
+            if self.stream.send_data(piece, is_last).is_err() {
+                self.rest.clear();
+            } else if is_last {
+                self.account.finish_upload();
+            }
+        }
+    }
 }
 
 impl PooledConnection {
@@ -86,7 +121,7 @@ impl PooledRequest {
             connection: lease.connection,
             sender: lease.sender,
             response: None,
-            request_body: None,
+            upload: None,
             body: None,
             announced: 0,
             sent: 0,
@@ -113,8 +148,18 @@ impl PooledRequest {
         self.account.add(1, 0);
         self.connection.sent.set(self.connection.sent.get() + 1);
         if !body.is_empty() {
-            stream.send_data(body, true)?;
-            self.request_body = Some(stream);
+            let mut rest = Bytes::new();
+            if body.len() > LARGE_BODY {
+                rest = body;
+            } else {
+                stream.send_data(body, true)?;
+            }
+            let account = Rc::clone(&self.account);
+            self.upload = Some(PooledUpload {
+                stream,
+                rest,
+                account,
+            });
         }
         self.response = Some(response);
         Ok(())
@@ -126,6 +171,9 @@ impl PooledRequest {
         headers: &'a mut HeaderMap,
     ) -> impl Future<Output = Result<(StatusCode, Version), h2::Error>> + use<'a> {
         poll_fn(move |cx| {
+            if let Some(upload) = &mut self.upload {
+                upload.poll(cx);
+            }
             let Some(response) = &mut self.response else {
                 unreachable!("a head is read after a request was written")
             };
@@ -155,7 +203,14 @@ impl PooledRequest {
             *received += data.len() as u64;
             take(data)
         };
-        poll_fn(|cx| poll_data(body.as_mut(), cx, &mut count)).await
+        let upload = &mut self.upload;
+        poll_fn(|cx| {
+            if let Some(upload) = upload {
+                upload.poll(cx);
+            }
+            poll_data(body.as_mut(), cx, &mut count)
+        })
+        .await
     }
 }
 

@@ -747,7 +747,9 @@ fn a_body_goes_up_while_its_answer_comes_down() {
             .collect::<Vec<_>>()
             .into();
         for _ in 0..2 {
-            let received = ok(send(&mut user, &post, BODY).await);
+            let exchange = send(&mut user, &post, BODY).await;
+            assert!(exchange.phases.upload.is_some());
+            let received = ok(exchange);
             assert!(received.body == post.body, "{} bytes", received.body.len());
         }
         assert_eq!(server.connections(), [0, 0]);

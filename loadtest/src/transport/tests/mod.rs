@@ -1,5 +1,6 @@
 //! The transport against a server that answers, and misbehaves, as told.
 
+mod uploads;
 mod user;
 
 mod answers;

@@ -348,7 +348,15 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
     assert!(why(&record).starts_with("67 % of its time is opening TCP connections"));
     record.start.definition.client.http = HttpVersion::Http3;
     assert!(why(&record).starts_with("67 % of its time is QUIC handshakes: "));
+    let step = &mut record.windows.steady.steps[0];
+    step.sent_bytes = 120_000_000;
+    step.phases.upload.record_n(ms(50_000), 10);
+    assert_eq!(
+        why(&record),
+        "63 % of its time is sending the request, 12 MB each: size of the upload, and how fast the server reads it."
+    );
     let phases = &mut record.windows.steady.steps[0].phases;
+    phases.upload = Histogram::default();
     phases.stream_wait.record_n(ms(60_000), 10);
     assert_eq!(
         why(&record),

@@ -160,7 +160,10 @@ pub struct PhaseTally {
     /// Waiting for a stream of a shared connection.
     #[serde(skip_serializing_if = "Histogram::is_empty")]
     pub stream_wait: Histogram,
-    /// From a usable connection to the head of the answer.
+    /// Writing requests with large bodies.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub upload: Histogram,
+    /// From a usable connection, or from the end of the upload, to the head of the answer.
     pub first_byte: Histogram,
     /// From the head to the last body byte.
     pub body: Histogram,
@@ -187,8 +190,8 @@ pub struct ErrorTally {
 impl PhaseTally {
     /// Adds the phases of one request.
     pub fn record(&mut self, phases: &Phases) {
-        if phases.connect.is_some() || phases.stream_wait.is_some() {
-            self.record_opening(phases);
+        if phases.connect.is_some() || phases.stream_wait.is_some() || phases.upload.is_some() {
+            self.record_rare(phases);
         }
         for (histogram, time) in [
             (&mut self.first_byte, phases.first_byte),
@@ -200,13 +203,14 @@ impl PhaseTally {
         }
     }
 
-    /// Adds what was before the connection could be used, where something was: TLS comes after connecting.
+    /// Adds what most requests do not have. TLS comes after connecting.
     #[cold]
-    fn record_opening(&mut self, phases: &Phases) {
+    fn record_rare(&mut self, phases: &Phases) {
         for (histogram, time) in [
             (&mut self.connect, phases.connect),
             (&mut self.tls, phases.tls),
             (&mut self.stream_wait, phases.stream_wait),
+            (&mut self.upload, phases.upload),
         ] {
             if let Some(time) = time {
                 histogram.record(time);
@@ -256,6 +260,7 @@ impl StepTally {
         self.phases.connect.merge(&other.phases.connect);
         self.phases.tls.merge(&other.phases.tls);
         (self.phases.stream_wait).merge(&other.phases.stream_wait);
+        self.phases.upload.merge(&other.phases.upload);
         self.phases.first_byte.merge(&other.phases.first_byte);
         self.phases.body.merge(&other.phases.body);
         for (status, count) in &other.statuses {
