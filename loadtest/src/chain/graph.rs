@@ -5,6 +5,7 @@ use super::http::HttpError;
 use super::response::{FromBody, Response};
 use super::slot::{Slot, explain_by_content_type};
 use super::{Error, RawResponse};
+use crate::page::PageLimit;
 use crate::transport::ErrorKind;
 use crate::transport::graphql::{GraphAnswer, GraphError, describe_errors};
 use bytes::Bytes;
@@ -94,6 +95,16 @@ impl From<String> for ReadError {
         Self {
             kind: ErrorKind::BodyDecode,
             reason,
+        }
+    }
+}
+
+/// A page that is too large to be read.
+impl From<PageLimit> for ReadError {
+    fn from(limit: PageLimit) -> Self {
+        Self {
+            kind: ErrorKind::BodyTooLarge,
+            reason: format!("{limit}; `String` takes any text"),
         }
     }
 }

@@ -173,27 +173,33 @@ pub trait FromBody: Sized + Send + 'static {
 #[diagnostic::do_not_recommend]
 impl<T: serde::de::DeserializeOwned + Send + 'static> FromBody for T {
     fn from_body(body: &Bytes) -> Result<Self, String> {
+        Self::read_body(body).map_err(|error| error.reason)
+    }
+
+    fn read_body(body: &Bytes) -> Result<Self, ReadError> {
         if let Some(body) = as_it_came(body)? {
             return Ok(body);
         }
-        if body.is_empty() {
-            return serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned());
-        }
-        serde_json::from_slice(body).map_err(|error| explain_decode_error(&error, body))
+        let read = if body.is_empty() {
+            serde_json::from_slice(b"null").map_err(|_| "the body is empty".to_owned())
+        } else {
+            serde_json::from_slice(body).map_err(|error| explain_decode_error(&error, body))
+        };
+        Ok(read?)
     }
 }
 
 /// The body as a `T`, where that is one of the types that are not read from JSON.
-fn as_it_came<T: 'static>(body: &Bytes) -> Result<Option<T>, String> {
+fn as_it_came<T: 'static>(body: &Bytes) -> Result<Option<T>, ReadError> {
     let some = (!body.is_empty()).then_some(body);
     let mut read = None::<T>;
     put(&mut read, || Ok(()))?;
-    put(&mut read, || text(body))?;
-    put(&mut read, || Ok(Page::from_bytes(body)))?;
-    put(&mut read, || Ok(some.map(Page::from_bytes)))?;
+    put(&mut read, || Ok(text(body)?))?;
+    put(&mut read, || Ok(Page::from_bytes(body)?))?;
+    put(&mut read, || Ok(some.map(Page::from_bytes).transpose()?))?;
     put(&mut read, || Ok(body.clone()))?;
     put(&mut read, || Ok(body.to_vec()))?;
-    put(&mut read, || some.map(text).transpose())?;
+    put(&mut read, || Ok(some.map(text).transpose()?))?;
     put(&mut read, || Ok(some.cloned()))?;
     put(&mut read, || Ok(some.map(|body| body.to_vec())))?;
     Ok(read)
@@ -202,8 +208,8 @@ fn as_it_came<T: 'static>(body: &Bytes) -> Result<Option<T>, String> {
 /// Fills `place` if a `U` fits; the types are known to the compiler, so that all else costs nothing.
 fn put<T: 'static, U: 'static>(
     place: &mut Option<T>,
-    read: impl FnOnce() -> Result<U, String>,
-) -> Result<(), String> {
+    read: impl FnOnce() -> Result<U, ReadError>,
+) -> Result<(), ReadError> {
     if let Some(place) = (place as &mut dyn Any).downcast_mut::<Option<U>>() {
         *place = Some(read()?);
     }

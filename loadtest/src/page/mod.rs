@@ -8,6 +8,7 @@ mod tests;
 use crate::Error;
 use bytes::Bytes;
 pub use form::PageForm;
+pub(crate) use read::PageLimit;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,6 +57,8 @@ struct Document {
     rows: Vec<Row>,
     /// The places of the texts of headings.
     headings: Vec<Range<usize>>,
+    /// The page is read no further than to this bound.
+    exceeded: Option<PageLimit>,
 }
 
 impl Document {
@@ -145,6 +148,9 @@ const MOST_NAMED: usize = 6;
 
 impl Page {
     /// Reads a page. Pages within `<![CDATA[..]]>`, as partial answers have them, are read like others.
+    ///
+    /// A page that is too large is read up to the first bound that it is beyond, and the error for what is missing says
+    /// so. As the answer of a step it fails the step.
     pub fn new(html: &str) -> Self {
         let document = if html.contains("<![CDATA[") {
             read::read_document(&html.replace("<![CDATA[", "").replace("]]>", ""))
@@ -158,8 +164,27 @@ impl Page {
         }
     }
 
-    pub(crate) fn from_bytes(html: &Bytes) -> Self {
-        Self::new(&String::from_utf8_lossy(html))
+    /// Reads a page, unless it is too large.
+    pub(crate) fn from_bytes(html: &Bytes) -> Result<Self, PageLimit> {
+        if html.len() > read::MAX_BYTES {
+            return Err(PageLimit::Bytes);
+        }
+        Self::new(&String::from_utf8_lossy(html)).within_limits()
+    }
+
+    /// Returns the error for something that this page lacks, with the bound that ended its reading.
+    fn lacking(&self, error: Error) -> Error {
+        match self.document.exceeded {
+            Some(limit) => Error::msg(format!("{error}; {limit}, and is read no further")),
+            None => error,
+        }
+    }
+
+    fn within_limits(self) -> Result<Self, PageLimit> {
+        match self.document.exceeded {
+            Some(limit) => Err(limit),
+            None => Ok(self),
+        }
     }
 
     /// The visible text, with a single blank for each gap.
@@ -185,7 +210,7 @@ impl Page {
         let link = self.links().find(is_same);
         let texts = || self.links().map(|link| link.text.as_str());
         link.map(|link| link.href.as_str())
-            .ok_or_else(|| missing("link", text, texts()))
+            .ok_or_else(|| self.lacking(missing("link", text, texts())))
     }
 
     /// The different addresses of links and forms that match a pattern, in their order. `*` stands for any text within
@@ -241,7 +266,7 @@ impl Page {
     /// # Errors
     /// When there is none.
     pub fn field(&self, name: &str) -> Result<&str, Error> {
-        find_field(self.fields(), name)
+        find_field(self.fields(), name).map_err(|error| self.lacking(error))
     }
 
     /// The values of the fields with this name, in their order.
@@ -273,9 +298,10 @@ impl Page {
         let wanted = join_words(text);
         let named = || self.choices().filter(|choice| choice.name == name);
         let found = named().find(|choice| choice.text.eq_ignore_ascii_case(&wanted));
+        let texts = || named().map(|choice| choice.text.as_str());
         found
             .map(|choice| choice.value.as_str())
-            .ok_or_else(|| missing("option", text, named().map(|choice| choice.text.as_str())))
+            .ok_or_else(|| self.lacking(missing("option", text, texts())))
     }
 
     /// The values of the options of a `<select>`, in their order: `options("kind").nth(1)`.
@@ -305,7 +331,7 @@ impl Page {
     /// # Errors
     /// When there is none.
     pub fn form(&self, button: &str) -> Result<PageForm<'_>, Error> {
-        PageForm::find(self, button)
+        PageForm::find(self, button).map_err(|error| self.lacking(error))
     }
 
     /// The smallest row that has this text: a `<tr>`, `<li>`, `<article>` or `<figure>`, or an element with the role `row`
@@ -315,11 +341,27 @@ impl Page {
     /// When there is none.
     pub fn row(&self, text: &str) -> Result<Self, Error> {
         let wanted = join_words(text);
-        let with_text = self
-            .inner_rows()
-            .filter(|row| self.document.words[row.words.clone()].contains(&wanted));
+        // Rows lie within each other: in the order of their beginnings each text is searched once, not once for each
+        // row around it.
+        let mut rows: Vec<_> = self.inner_rows().collect();
+        rows.sort_by_key(|row| row.words.start);
+        let mut place = None;
+        let with_text = rows.into_iter().filter(|row| {
+            let Range { start, end } = row.words;
+            let at = match place {
+                Some(at) if at >= start => at,
+                _ => {
+                    let found = self.document.words[start..].find(&wanted);
+                    found.map_or(usize::MAX, |at| start + at)
+                }
+            };
+            place = Some(at);
+            at.saturating_add(wanted.len()) <= end
+        });
         let row = with_text.min_by_key(|row| (row.words.len(), row.words.start));
-        let row = row.ok_or_else(|| Error::msg(format!("the page has no row with `{text}`")))?;
+        let row = row.ok_or_else(|| {
+            self.lacking(Error::msg(format!("the page has no row with `{text}`")))
+        })?;
         Ok(self.part(row.parts.clone(), row.words.clone()))
     }
 
@@ -353,7 +395,8 @@ impl Page {
         let wanted = join_words(text);
         let words = &self.document.words[self.words.clone()];
         let at = words.find(&wanted);
-        let at = at.ok_or_else(|| Error::msg(format!("the page has no text `{text}`")))?;
+        let at =
+            at.ok_or_else(|| self.lacking(Error::msg(format!("the page has no text `{text}`"))))?;
         let from = self.words.start + at + wanted.len();
         let places = &self.document.places;
         let part = places.partition_point(|place| *place < from);
@@ -385,7 +428,8 @@ impl Page {
 /// Reads a page that is a string of JSON, as answers with a part of a page have it.
 impl<'de> serde::Deserialize<'de> for Page {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::new(&String::deserialize(deserializer)?))
+        let page = Self::new(&String::deserialize(deserializer)?).within_limits();
+        page.map_err(serde::de::Error::custom)
     }
 }
 
@@ -412,6 +456,10 @@ fn missing<'p>(what: &str, wanted: &str, there: impl Iterator<Item = &'p str>) -
     for name in there.filter(|name| !name.is_empty()) {
         if !names.contains(&name) {
             names.push(name);
+        }
+        // A hostile page has very many, each of which would be compared with all.
+        if names.len() > MOST_NAMED {
+            break;
         }
     }
     let more = if names.len() > MOST_NAMED { ", .." } else { "" };

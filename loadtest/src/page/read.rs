@@ -1,8 +1,23 @@
 //! Reads the parts of a page out of its tokens.
 
 use super::{Button, Choice, Document, Field, FormHead, Link, Part, Row, join_words};
-use html5gum::{DefaultEmitter, HtmlString, StartTag, Token, Tokenizer};
-use std::collections::BTreeMap;
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::{fmt, mem};
+
+/// The most bytes of a page. It is read without a pause, and all users of the worker wait meanwhile.
+pub(super) const MAX_BYTES: usize = 4 << 20;
+/// The most tags, those of ends too.
+pub(super) const MAX_TAGS: usize = 200_000;
+/// The most attributes of a tag, all of which are kept until it ends.
+pub(super) const MAX_ATTRIBUTES: usize = 1_000;
+/// The most links, fields, options, forms and `data-` attributes. They are what a page keeps.
+pub(super) const MAX_PARTS: usize = 100_000;
+/// The most elements within each other. Paragraphs and options do not count, which many pages do not end.
+pub(super) const MAX_DEPTH: usize = 10_000;
 
 /// Elements within a line: no blank stands between them and the text around.
 const INLINE: [&str; 16] = [
@@ -14,20 +29,55 @@ const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
     "track", "wbr",
 ];
-/// How far an end tag looks for its start.
-const DEEPEST: usize = 512;
+/// Elements whose end is seldom written, and says nothing about rows.
+const UNENDED: [&str; 3] = ["p", "option", "optgroup"];
 /// Elements whose text is a heading of what comes after it.
 const HEADINGS: [&str; 10] = [
     "caption", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "legend", "summary",
 ];
 
-type Attributes = BTreeMap<HtmlString, html5gum::Spanned<HtmlString, ()>>;
+/// The bound that a page is beyond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageLimit {
+    Bytes,
+    Tags,
+    Attributes,
+    Parts,
+    Depth,
+    OptionNames,
+}
+
+impl fmt::Display for PageLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the page has more than ")?;
+        match self {
+            Self::Bytes => write!(f, "{} MiB", MAX_BYTES >> 20),
+            Self::Tags => write!(f, "{MAX_TAGS} tags"),
+            Self::Attributes => write!(f, "{MAX_ATTRIBUTES} attributes of one tag"),
+            Self::Parts => write!(f, "{MAX_PARTS} links, fields and options"),
+            Self::Depth => write!(f, "{MAX_DEPTH} elements within each other"),
+            Self::OptionNames => write!(f, "{} MiB of names of options", MAX_BYTES >> 20),
+        }
+    }
+}
+
+type Attributes = BTreeMap<String, String>;
 
 /// What is read so far.
 #[derive(Default)]
 struct Reader {
     document: Document,
+    /// The tag that is being read.
+    name: String,
+    attributes: Attributes,
+    /// The attribute that its value is for; empty for one that the tag has already.
+    attribute: String,
+    tags: usize,
+    /// Each option has the name of its `<select>`, which is in the page once.
+    option_names: usize,
     open: Vec<Open>,
+    /// The places in `open` by name, so that an end finds its start at once.
+    places: HashMap<u64, Vec<usize>>,
     /// The text of a `<script>` or `<style>` is not visible.
     is_hidden: bool,
     link: Option<OpenText>,
@@ -40,8 +90,10 @@ struct Reader {
 
 /// An element that has not ended.
 struct Open {
-    name: String,
+    /// The hash of its name.
+    name: u64,
     is_row: bool,
+    is_heading: bool,
     words: usize,
     parts: usize,
 }
@@ -66,19 +118,20 @@ struct OpenOption {
     words: usize,
 }
 
+/// Reads a page, or what is before the first bound that it is beyond.
 pub(super) fn read_document(html: &str) -> Document {
-    let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true);
     let mut reader = Reader::default();
-    for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
-        match token {
-            Token::StartTag(tag) => reader.start(&tag),
-            Token::EndTag(tag) => reader.end(&String::from_utf8_lossy(&tag.name)),
-            Token::String(text) => reader.text(&String::from_utf8_lossy(&text.value)),
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
-        }
-    }
-    reader.finish()
+    let is_too_large = html.len() > MAX_BYTES;
+    let html = &html.as_bytes()[..html.len().min(MAX_BYTES)];
+    let on_event = |event: CallbackEvent<'_>, _: Span<()>| reader.event(&event).err();
+    let mut emitter = CallbackEmitter::new(on_event);
+    emitter.naively_switch_states(true);
+    let exceeded = Tokenizer::new_with_emitter(html, emitter).next();
+    let exceeded = exceeded.map(|Ok(limit)| limit);
+    let exceeded = exceeded.or(is_too_large.then_some(PageLimit::Bytes));
+    let mut document = reader.finish();
+    document.exceeded = exceeded;
+    document
 }
 
 /// The beginning of an element.
@@ -89,8 +142,7 @@ struct Tag<'t> {
 
 impl Tag<'_> {
     fn get(&self, name: &str) -> Option<String> {
-        let value = self.attributes.get(name.as_bytes())?;
-        Some(String::from_utf8_lossy(&value.value).into_owned())
+        self.attributes.get(name).cloned()
     }
 
     fn get_or_empty(&self, name: &str) -> String {
@@ -98,7 +150,7 @@ impl Tag<'_> {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.attributes.contains_key(name.as_bytes())
+        self.attributes.contains_key(name)
     }
 
     fn is_row(&self) -> bool {
@@ -122,9 +174,69 @@ impl Tag<'_> {
     }
 }
 
+fn hash_name(name: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
+}
+
 impl Reader {
-    fn start(&mut self, tag: &StartTag<()>) {
-        let name = &*String::from_utf8_lossy(&tag.name);
+    fn event(&mut self, event: &CallbackEvent<'_>) -> Result<(), PageLimit> {
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                self.name = String::from_utf8_lossy(name).into_owned();
+                self.attributes.clear();
+            }
+            CallbackEvent::AttributeName { name } => {
+                self.attribute.clear();
+                let name = String::from_utf8_lossy(name);
+                if let Entry::Vacant(free) = self.attributes.entry(name.clone().into_owned()) {
+                    self.attribute.push_str(&name);
+                    free.insert(String::new());
+                }
+            }
+            CallbackEvent::AttributeValue { value } => {
+                if let Some(known) = self.attributes.get_mut(&self.attribute) {
+                    known.push_str(&String::from_utf8_lossy(value));
+                }
+            }
+            CallbackEvent::CloseStartTag { self_closing } => {
+                self.tags += 1;
+                self.start(*self_closing);
+            }
+            CallbackEvent::EndTag { name } => {
+                self.tags += 1;
+                self.end(&String::from_utf8_lossy(name));
+            }
+            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
+            CallbackEvent::Comment { .. }
+            | CallbackEvent::Doctype { .. }
+            | CallbackEvent::Error(_) => {}
+        }
+        self.check_limits()
+    }
+
+    fn check_limits(&self) -> Result<(), PageLimit> {
+        let options = self
+            .select
+            .as_ref()
+            .map_or(0, |select| select.options.len());
+        if self.document.parts.len() + options > MAX_PARTS {
+            Err(PageLimit::Parts)
+        } else if self.tags > MAX_TAGS {
+            Err(PageLimit::Tags)
+        } else if self.attributes.len() > MAX_ATTRIBUTES {
+            Err(PageLimit::Attributes)
+        } else if self.open.len() > MAX_DEPTH {
+            Err(PageLimit::Depth)
+        } else if self.option_names > MAX_BYTES {
+            Err(PageLimit::OptionNames)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn start(&mut self, is_self_closing: bool) {
+        let (name, attributes) = (mem::take(&mut self.name), mem::take(&mut self.attributes));
+        let (name, attributes) = (&*name, &attributes);
         match name {
             "tr" => self.end_within("tr", &["table"]),
             "li" => self.end_within("li", &["ul", "ol", "menu"]),
@@ -134,24 +246,26 @@ impl Reader {
         if !INLINE.contains(&name) {
             self.space();
         }
-        let has_end = !VOID.contains(&name) && !tag.self_closing;
-        let attributes = &tag.attributes;
+        let has_end = !VOID.contains(&name) && !is_self_closing;
         let tag = Tag { name, attributes };
-        if has_end {
+        if has_end && (!UNENDED.contains(&name) || tag.is_row()) {
+            let places = self.places.entry(hash_name(name)).or_default();
+            places.push(self.open.len());
             self.open.push(Open {
-                name: name.to_owned(),
+                name: hash_name(name),
                 is_row: tag.is_row(),
+                is_heading: HEADINGS.contains(&name),
                 words: self.document.words.len(),
                 parts: self.document.parts.len(),
             });
         }
         let data = attributes
             .iter()
-            .filter(|(key, _)| key.starts_with(b"data-"));
-        for (key, value) in data {
+            .filter(|(key, _)| key.starts_with("data-"));
+        for (name, value) in data {
             self.document.push(Part::Data {
-                name: String::from_utf8_lossy(key).into_owned(),
-                value: String::from_utf8_lossy(&value.value).into_owned(),
+                name: name.clone(),
+                value: value.clone(),
             });
         }
         match name {
@@ -324,23 +438,25 @@ impl Reader {
 
     /// Ends the newest element of this name, and those in it, unless one of `borders` is in between.
     fn end_within(&mut self, name: &str, borders: &[&str]) {
-        let from = self.open.len().saturating_sub(DEEPEST);
-        let inner = self.open[from..].iter().rev();
-        let inner = inner.take_while(|open| !borders.contains(&open.name.as_str()));
-        let Some(depth) = inner.map(|open| open.name == name).position(|is_it| is_it) else {
+        let place = |name: &str| self.places.get(&hash_name(name))?.last().copied();
+        let Some(at) = place(name) else { return };
+        if borders.iter().any(|border| place(border) > Some(at)) {
             return;
-        };
-        let ended = self.open.split_off(self.open.len() - 1 - depth);
+        }
+        let ended = self.open.split_off(at);
         ended.into_iter().rev().for_each(|open| self.end_row(&open));
     }
 
     fn end_row(&mut self, open: &Open) {
+        if let Some(places) = self.places.get_mut(&open.name) {
+            places.pop();
+        }
         if open.is_row {
             self.document.rows.push(Row {
                 words: open.words..self.document.words.len(),
                 parts: open.parts..self.document.parts.len(),
             });
-        } else if HEADINGS.contains(&&*open.name) {
+        } else if open.is_heading {
             let words = open.words..self.document.words.len();
             self.document.headings.push(words);
         }
@@ -394,6 +510,7 @@ impl Reader {
             let text = join_words(text);
             let value = option.value.unwrap_or_else(|| text.clone());
             let name = select.name.clone();
+            self.option_names += name.len();
             select
                 .options
                 .push((Choice { name, value, text }, option.is_selected));

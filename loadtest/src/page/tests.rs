@@ -1,6 +1,8 @@
 use super::*;
 use crate::Request;
 use crate::chain::RequestBuf;
+use crate::chain::response::FromBody;
+use crate::transport::ErrorKind;
 
 const ORDERS: &str = r#"<!DOCTYPE html><html><head><title>Orders</title>
 <meta name="csrf-token" content="9b74&amp;c9"><style>a { color: red }</style></head><body>
@@ -200,7 +202,7 @@ fn whatever_is_read_does_no_harm() {
         );
     }
     // Deeper than the stack of a thread would bear.
-    let deep = "<div>".repeat(20_000) + &"</b></div>".repeat(20_000);
+    let deep = "<div>".repeat(10_000) + &"</b></div>".repeat(10_000);
     assert_eq!(Page::new(&deep).visible_text(), "");
 }
 
@@ -221,4 +223,82 @@ fn options_are_found_by_their_text_or_their_place() {
     assert_eq!(page.field("kind").unwrap(), "9");
     let hidden = page.fields().map(|field| field.is_hidden);
     assert_eq!(hidden.collect::<Vec<_>>(), [false, false, true, false]);
+}
+
+#[test]
+fn a_page_beyond_a_bound_is_a_failure_that_names_it_and_none_needs_more_than_48_mib() {
+    let attributes: String = (0..1_001).map(|i| format!(" {i:x}")).collect();
+    let options = |name: &str, count| format!("<select name={name}>") + &"<option>o".repeat(count);
+    let bytes = |count| "x".repeat(count);
+    for (what, html, limit) in [
+        ("open tags", "<div>".repeat(800_000), Some(PageLimit::Depth)),
+        ("ends", "</i>".repeat(800_000), Some(PageLimit::Tags)),
+        (
+            "attributes",
+            format!("<p{attributes}>"),
+            Some(PageLimit::Attributes),
+        ),
+        (
+            "many attributes",
+            format!("<p {}>", "a=1 b=2 ".repeat(500_000)),
+            None,
+        ),
+        (
+            "fields",
+            "<input name=i value=v>".repeat(180_000),
+            Some(PageLimit::Parts),
+        ),
+        ("links", "<a href=/x>x</a>".repeat(100_000), None),
+        ("options", options("s", 300_000), Some(PageLimit::Parts)),
+        (
+            "long names",
+            options(&bytes(1 << 20), 99),
+            Some(PageLimit::OptionNames),
+        ),
+        ("paragraphs", "<p data-id=1>text".repeat(100_000), None),
+        ("bytes", bytes(read::MAX_BYTES), None),
+        (
+            "more bytes",
+            bytes(read::MAX_BYTES + 1),
+            Some(PageLimit::Bytes),
+        ),
+    ] {
+        let html = Bytes::from(html);
+        let mut exceeded = None;
+        let used = allocation_counter::measure(|| exceeded = Page::from_bytes(&html).err());
+        assert_eq!(exceeded, limit, "{what}");
+        assert!(
+            used.bytes_max <= 48 << 20,
+            "{what}: {} bytes",
+            used.bytes_max
+        );
+    }
+}
+
+#[test]
+fn what_is_beyond_a_bound_is_too_large_or_said_to_be_unread() {
+    let error = <Page as FromBody>::read_body(&"<div>".repeat(10_001).into()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::BodyTooLarge);
+    assert_eq!(
+        error.reason,
+        "the page has more than 10000 elements within each other; `String` takes any text"
+    );
+    let error = <Option<Page>>::read_body(&"x".repeat(read::MAX_BYTES + 1).into()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::BodyTooLarge);
+    let page = Page::new(&("<a href=/1>One</a>".to_owned() + &"<div>".repeat(10_001)));
+    assert_eq!(page.link("One").unwrap(), "/1");
+    assert_eq!(
+        page.link("Two").unwrap_err().to_string(),
+        "the page has no link `Two`: it has `One`; the page has more than 10000 elements within each other, and is read \
+         no further"
+    );
+}
+
+#[test]
+fn the_smallest_row_is_found_among_rows_within_each_other() {
+    let page = Page::new("<article>b<article>a<article>aa a</article></article> aaa</article>");
+    assert_eq!(page.row("aaa").unwrap().visible_text(), "b a aa a aaa");
+    assert_eq!(page.row("aa a").unwrap().visible_text(), "aa a");
+    assert_eq!(page.row("a aa").unwrap().visible_text(), "a aa a");
+    assert!(page.row("ab").is_err());
 }
