@@ -199,6 +199,7 @@ impl StepSample {
             }
         }
         if failure.is_none_or(|failure| failure.kind.is_timeout()) {
+            tally.note_graded(self.response, result.is_ok().then_some(self.graded));
             TracePoint::keep_slower(&mut tally.traced, self.traced);
             if self.response == self.service {
                 tally.response_and_service.record(self.service);
@@ -285,4 +286,31 @@ fn own_cause(
 ) -> (Option<String>, usize, Cause, Redacted) {
     let example = crate::redact::redact_message(reason);
     (None, step, Cause { root, step }, example)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_reads_a_stream_keeps_the_times_that_another_target_is_put_to() {
+        let ms = Duration::from_millis;
+        // Of a step that sends for itself: its definition has no stream.
+        let def = StepDef::new("chat");
+        let mut tally = StepTally::default();
+        for (first, all) in [(Some(80), 900), (None, 20), (Some(70), 70)] {
+            let times = first.map(|first| (ms(first), false)).into_iter();
+            let stream = first.map(|_| Box::new(StreamSample::of_events(times)));
+            StepSample::new(&def, ms(75), (ms(all), ms(0)), stream).tally(&mut tally, &Ok(()));
+        }
+        assert_eq!((tally.ok, tally.satisfied, tally.tolerating), (3, 2, 1));
+        let graded = tally.graded.unwrap();
+        assert_eq!(
+            (graded.left_out.count(), graded.in_their_place.count()),
+            (1, 1)
+        );
+        assert_eq!(graded.left_out.count_at_most(ms(899)), 0);
+        assert_eq!(graded.in_their_place.count_at_most(ms(80)), 1);
+        assert_eq!(graded.in_their_place.count_at_most(ms(79)), 0);
+    }
 }

@@ -33,10 +33,7 @@ impl ScenarioRecord {
             let windows = &mut self.windows;
             for tally in [&mut windows.warm_up, &mut windows.ramp, &mut windows.steady] {
                 if let Some(step) = tally.steps.get_mut(i) {
-                    match step.stream.as_deref() {
-                        Some(_) if part == Part::FirstEvent => change_stream_target(step, target),
-                        _ => change_target(step, target, timeout),
-                    }
+                    change_target(step, target, timeout, part);
                 }
             }
         }
@@ -44,35 +41,42 @@ impl ScenarioRecord {
 }
 
 /// Counts anew what is within `target` and within four times that.
-fn change_target(step: &mut StepTally, target: Duration, timeout: Duration) {
-    let timeouts: u64 = step
-        .errors
-        .iter()
-        .filter(|error| error.kind.is_timeout())
-        .map(|error| error.count)
-        .sum();
-    // Those that timed out are among the times, and no better than their deadline.
-    let timed = step.response.count().saturating_sub(timeouts);
-    // What took no time to speak of is within any target.
-    let untimed = step.ok.saturating_sub(timed);
-    let within = |limit: Duration| {
-        let failed = if limit < timeout { 0 } else { timeouts };
-        let counted = step.response.count_at_most(limit).saturating_sub(failed);
-        untimed + counted.min(timed)
-    };
+fn change_target(step: &mut StepTally, target: Duration, timeout: Duration, part: Part) {
+    let within = |limit: Duration| count_within(step, limit, timeout, part);
     let (satisfied, bearable) = (within(target), within(target.saturating_mul(4)));
     step.satisfied = satisfied;
-    step.tolerating = bearable - satisfied;
+    step.tolerating = bearable.saturating_sub(satisfied);
 }
 
-/// The same of a step that is graded by the first events of its streams. Where some failed, it is not known which first
-/// events are theirs: those of the ok ones count as late as all are.
-fn change_stream_target(step: &mut StepTally, target: Duration) {
-    let Some(stream) = &step.stream else { return };
-    let within = |limit: Duration| stream.share_of_first_events(limit, step.ok);
-    let (satisfied, bearable) = (within(target), within(target.saturating_mul(4)));
-    step.satisfied = satisfied;
-    step.tolerating = bearable - satisfied;
+/// Counts the ok executions that are graded by at most `limit`.
+fn count_within(step: &StepTally, limit: Duration, timeout: Duration, part: Part) -> u64 {
+    let (all, within) = (step.response.count(), step.response.count_at_most(limit));
+    let (timed, within) = match (&step.graded, &step.stream) {
+        (Some(graded), _) => {
+            let (out, into) = (&graded.left_out, &graded.in_their_place);
+            let change = |count: u64, out: u64, into: u64| (count + into).saturating_sub(out);
+            (
+                change(all, out.count(), into.count()),
+                change(within, out.count_at_most(limit), into.count_at_most(limit)),
+            )
+        }
+        // Records of earlier versions do not tell which first events are those of the ok streams: they count as late as
+        // all are.
+        (None, Some(stream)) if part == Part::FirstEvent => {
+            return stream.share_of_first_events(limit, step.ok);
+        }
+        // They do not say either how long what timed out took: no less than the deadline.
+        (None, _) => {
+            let errors = step.errors.iter();
+            let timeouts = errors.filter(|error| error.kind.is_timeout());
+            let timeouts: u64 = timeouts.map(|error| error.count).sum();
+            let failed = if limit < timeout { 0 } else { timeouts };
+            (all.saturating_sub(timeouts), within.saturating_sub(failed))
+        }
+    };
+    // What took no time to speak of is within any target.
+    let untimed = step.ok.saturating_sub(timed);
+    untimed + within.min(timed)
 }
 
 #[cfg(test)]
@@ -90,32 +94,49 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn step(times: &[u64], untimed: u64, timeouts: u64, target: Duration) -> StepTally {
+    /// An execution: the time that it is graded by, its whole time, and how it failed.
+    type Execution = (u64, u64, Option<ErrorKind>);
+
+    /// Tallies executions as a run does, and some that took no time.
+    fn step(executions: &[Execution], untimed: u64, target: Duration) -> StepTally {
         let mut step = StepTally {
-            ok: times.len() as u64 + untimed,
-            failed: timeouts,
-            executed: times.len() as u64 + untimed + timeouts,
+            ok: untimed,
+            satisfied: untimed,
+            executed: executions.len() as u64 + untimed,
             ..StepTally::default()
         };
-        for time in times {
-            step.response.record(ms(*time));
+        for (graded, response, failure) in executions {
+            let (graded, response) = (ms(*graded), ms(*response));
+            match failure {
+                None => {
+                    step.ok += 1;
+                    step.satisfied += u64::from(graded <= target);
+                    step.tolerating += u64::from(graded > target && graded <= target * 4);
+                    step.response.record(response);
+                    step.note_graded(response, Some(graded));
+                }
+                Some(kind) if kind.is_timeout() => {
+                    step.response.record(response);
+                    step.note_graded(response, None);
+                }
+                Some(_) => step.failed_response.record(response),
+            }
+            if let Some(kind) = failure {
+                step.failed += 1;
+                step.count_error(ErrorTally {
+                    kind: *kind,
+                    status: None,
+                    count: 1,
+                    example: Redacted::default(),
+                    sample: None,
+                    traced: None,
+                });
+            }
+            if graded < response {
+                let stream = step.stream.get_or_insert_default();
+                stream.first_event.record(graded);
+            }
         }
-        for _ in 0..timeouts {
-            step.response.record(ms(1_000));
-        }
-        if timeouts > 0 {
-            step.errors.push(ErrorTally {
-                kind: ErrorKind::TimeoutHead,
-                status: None,
-                count: timeouts,
-                example: Redacted::default(),
-                sample: None,
-                traced: None,
-            });
-        }
-        let within = |limit| times.iter().filter(|time| ms(**time) <= limit).count() as u64;
-        step.satisfied = untimed + within(target);
-        step.tolerating = within(target * 4) - within(target);
         step
     }
 
@@ -181,21 +202,79 @@ mod tests {
         assert_eq!(read.scenarios[0].regraded, None);
     }
 
+    #[test]
+    fn a_step_that_reads_a_stream_is_graded_anew_by_its_first_event() {
+        // As a step that sends for itself: its definition does not say that it reads a stream.
+        let mut anew = step(&[(80, 900, None); 200], 0, ms(80));
+        change_target(
+            &mut anew,
+            Duration::from_micros(80_500),
+            ms(30_000),
+            Part::Whole,
+        );
+        assert_eq!((anew.satisfied, anew.tolerating), (200, 0));
+        change_target(&mut anew, ms(79), ms(30_000), Part::Whole);
+        assert_eq!((anew.satisfied, anew.tolerating), (0, 200));
+    }
+
+    #[test]
+    fn a_failed_stream_leaves_the_counts_of_the_others_as_they_were() {
+        // The failed ones had early first events.
+        let mut executions = vec![(10, 500, Some(ErrorKind::ResetInBody)); 40];
+        executions.extend([(100, 500, None); 60]);
+        let run = step(&executions, 0, ms(50));
+        let mut anew = run.clone();
+        change_target(
+            &mut anew,
+            Duration::from_micros(50_010),
+            ms(30_000),
+            Part::FirstEvent,
+        );
+        assert_eq!(anew, run);
+    }
+
+    #[test]
+    fn what_a_record_of_before_does_not_say_is_estimated() {
+        let mut old = step(&[(10, 500, None), (100, 500, None)], 0, ms(50));
+        old.graded = None;
+        change_target(&mut old, ms(20), ms(1_000), Part::FirstEvent);
+        assert_eq!((old.satisfied, old.tolerating), (1, 0));
+        let mut old = step(
+            &[(10, 10, None), (1_000, 1_000, Some(ErrorKind::TimeoutHead))],
+            1,
+            ms(5),
+        );
+        old.graded = None;
+        change_target(&mut old, ms(400), ms(1_000), Part::Whole);
+        assert_eq!((old.satisfied, old.tolerating), (2, 0));
+    }
+
     proptest! {
         #[test]
         fn another_target_counts_as_if_the_run_had_had_it(
-            times in prop::collection::vec(1..900_u64, 0..50),
+            executions in prop::collection::vec((1..900_u64, 0..900_u64, 0..5_u8), 0..50),
             untimed in 0..5_u64,
-            timeouts in 0..5_u64,
             run_with in 1..2_000_u64,
             anew in 1..2_000_u64,
         ) {
+            // Plain ones, streams, timeouts before and at the deadline, other failures.
+            let executions: Vec<Execution> = executions
+                .into_iter()
+                .map(|(graded, rest, what)| match what {
+                    0 => (graded, graded, None),
+                    1 => (graded, graded + rest, None),
+                    2 => (graded, graded, Some(ErrorKind::TimeoutEvent)),
+                    3 => (1_000, 1_000, Some(ErrorKind::TimeoutHead)),
+                    _ => (graded, graded + rest, Some(ErrorKind::ResetInBody)),
+                })
+                .collect();
             // Nothing within a bucket of either limit.
-            let near = |time: &u64, limit: u64| time.abs_diff(limit) * 500 < limit && *time != limit;
-            prop_assume!(!times.iter().any(|time| near(time, anew) || near(time, 4 * anew)));
-            let mut step_of_run = step(&times, untimed, timeouts, ms(run_with));
-            change_target(&mut step_of_run, ms(anew), ms(1_000));
-            prop_assert_eq!(step_of_run, step(&times, untimed, timeouts, ms(anew)));
+            let near = |time: u64, limit: u64| time.abs_diff(limit) * 500 < limit && time != limit;
+            let is_near = |time: u64| near(time, anew) || near(time, 4 * anew);
+            prop_assume!(!executions.iter().any(|(graded, response, _)| is_near(*graded) || is_near(*response)));
+            let mut of_run = step(&executions, untimed, ms(run_with));
+            change_target(&mut of_run, ms(anew), ms(1_000), Part::FirstEvent);
+            prop_assert_eq!(of_run, step(&executions, untimed, ms(anew)));
         }
     }
 }

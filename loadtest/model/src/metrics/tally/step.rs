@@ -9,6 +9,7 @@ use crate::trace::TracePoint;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
+use std::time::Duration;
 
 /// The most reasons of failed operations that are told apart.
 const MOST_REASONS: usize = 32;
@@ -91,6 +92,9 @@ pub struct StepTally {
     /// The streams of events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<Box<StreamTally>>,
+    /// The times that ok executions are graded by, as far as they are others than those in `response`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub graded: Option<Box<GradedTimes>>,
     /// The requests of a step that sends for itself, a row per name.
     pub inner: Vec<InnerTally>,
     /// The slowest execution of those in `response` whose journey is sampled.
@@ -100,6 +104,16 @@ pub struct StepTally {
     /// request of a journey that began late.
     #[serde(skip)]
     pub response_and_service: Histogram,
+}
+
+/// The difference between `response` and the times that ok executions are graded by, which another target is put to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GradedTimes {
+    /// Times in `response` that nothing is graded by: of whole streams, and of what ended at its deadline.
+    pub left_out: Histogram,
+    /// The times to the first events of these streams.
+    pub in_their_place: Histogram,
 }
 
 /// The requests of one name within a step that sends for itself.
@@ -272,12 +286,29 @@ impl StepTally {
         if let Some(theirs) = &other.stream {
             self.stream.get_or_insert_default().merge(theirs);
         }
+        if let Some(theirs) = &other.graded {
+            let ours = self.graded.get_or_insert_default();
+            ours.left_out.merge(&theirs.left_out);
+            ours.in_their_place.merge(&theirs.in_their_place);
+        }
         TracePoint::keep_slower(&mut self.traced, other.traced);
         for theirs in &other.errors {
             self.count_error(theirs.clone());
         }
         for theirs in &other.inner {
             self.inner(&theirs.name).merge(theirs);
+        }
+    }
+
+    /// Notes that an execution in `response` is graded by another time, or by none.
+    pub fn note_graded(&mut self, response: Duration, graded: Option<Duration>) {
+        if graded == Some(response) {
+            return;
+        }
+        let times = self.graded.get_or_insert_default();
+        times.left_out.record(response);
+        if let Some(graded) = graded {
+            times.in_their_place.record(graded);
         }
     }
 
