@@ -37,7 +37,7 @@ fn render_page(rows: &[Row]) -> String {
          The result of each of {} faults. A test injects the fault into a run of the real command, which has {ITERATIONS} iterations of one step unless the row \
          says more.\nIt compares the exit code, the [kind](errors.md) and count of every failure, the message or the part of it that is shown, and the files that \
          the run leaves.\nThe tables are made from these tests. `some` is a number that depends on the instant of the fault, and is above 0; `any` may be 0.\n\n\
-         Every run leaves its record and its report, unless the row says otherwise. [What other tools do](#other-tools) is at the end.\n",
+         Every run leaves its record and its report, unless the row says otherwise. [The limits of all waits](#waits) and [what other tools do](#other-tools) are at the end.\n",
         rows.len()
     );
     for group in groups {
@@ -54,6 +54,7 @@ fn render_page(rows: &[Row]) -> String {
             let _ = writeln!(page, "| {fault} | {result} | {code} | {message} |");
         }
     }
+    page.push_str(&loadtest_tests::render_waits());
     page.push_str(
         "\n## Other tools\n\n\
          Results of k6 2.2, oha 1.15, Goose 0.18.1 (bodies read), wrk 4.1 and hey 0.1.4 for the same faults. Their exit code is 0, unless it is given.\n\n\

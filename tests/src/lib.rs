@@ -23,6 +23,7 @@ mod replay;
 mod reply;
 mod serve;
 mod tls;
+mod waits;
 
 pub use collection::{Collection, Serving};
 pub use copied::{Copied, Sent, Taking};
@@ -33,3 +34,4 @@ pub use replay::{Refusals, Replay, Replayed};
 pub use reply::Reply;
 pub use serve::{ClosedPort, Server};
 pub use tls::{Authority, Front, self_signed};
+pub use waits::render_waits;

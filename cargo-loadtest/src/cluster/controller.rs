@@ -24,6 +24,8 @@ use tokio::time::timeout;
 
 /// The interval between two beats.
 pub(super) const BEAT: Duration = Duration::from_millis(500);
+/// The time for a NATS server to come back, unless the file says otherwise.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(15);
 
 /// A cluster, and how a run uses it.
 #[derive(Debug)]
@@ -73,7 +75,7 @@ impl Cluster {
             wait: wait.or(config.wait).unwrap_or(Duration::from_secs(60)),
             on_loss,
             min_share: min_share.or(config.min_share),
-            orphan_after: config.orphan_after.unwrap_or(Duration::from_secs(15)),
+            orphan_after: config.orphan_after.unwrap_or(ORPHAN_LIMIT),
             sent: None,
         })
     }

@@ -21,12 +21,14 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, StatusCode, Version};
 use quic::QuicConnection;
 use std::future::{Future, poll_fn};
+use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::time::timeout;
 
 /// The most interim (1xx) answers before an answer.
 const MAX_INTERIM: u32 = 100;
@@ -53,7 +55,7 @@ pub(super) struct Http3 {
 
 impl Http3 {
     /// Opens a connection to `host` at `address`: the QUIC handshake, TLS included. The target gets `patience` for the
-    /// first word of an answer.
+    /// first word of an answer, for the rest of the handshake, and to let something be sent.
     pub(super) async fn open(
         tls: &TlsConfig,
         host: &Host,
@@ -66,7 +68,15 @@ impl Http3 {
         builder
             .max_field_section_size(MAX_HEAD as u64)
             .send_grease(false);
-        let built = builder.build(quic.for_h3()).await;
+        // What begins HTTP/3 waits for ever where the target allows no data.
+        let built = timeout(patience, builder.build(quic.for_h3())).await;
+        let built = built.map_err(|_| {
+            let words = format!(
+                "the QUIC handshake ended, but the target let nothing be sent within {patience:?}; its \
+                 `initial_max_data` may be 0"
+            );
+            ConnectError::Unanswered(io::Error::new(io::ErrorKind::TimedOut, words))
+        })?;
         let (mut connection, sender) = built.map_err(|_| quic.lost_in_handshake(address))?;
         quic.drive_too(async move {
             // The requests over it know how it ended.

@@ -15,6 +15,7 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use tokio::sync::Notify;
+use tokio::time::sleep;
 
 /// The socket of a connection.
 #[derive(Debug)]
@@ -50,7 +51,8 @@ impl QuicSocket {
         }))
     }
 
-    /// Waits until no answer can be expected any more: the target refused, or said nothing for as long as `patience`.
+    /// Waits until no connection can be expected any more: the target refused, said nothing for as long as `patience`, or
+    /// needed as long again for the rest of the handshake.
     pub(super) async fn unanswered(&self, patience: Duration) -> io::Error {
         tokio::select! {
             biased;
@@ -58,13 +60,7 @@ impl QuicSocket {
                 io::ErrorKind::ConnectionRefused,
                 "nothing listens at this UDP port; is HTTP/3 enabled there?",
             ),
-            () = self.silent(patience) => io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!(
-                    "no answer to the QUIC handshake over UDP within {patience:?}; is HTTP/3 enabled there, and does \
-                     the network let UDP pass?"
-                ),
-            ),
+            words = self.unfinished(patience) => io::Error::new(io::ErrorKind::TimedOut, words),
         }
     }
 
@@ -91,12 +87,20 @@ impl QuicSocket {
         }
     }
 
-    /// Waits until the target has been silent for as long as `patience`, from now on.
-    async fn silent(&self, patience: Duration) {
-        tokio::time::sleep(patience).await;
+    /// Waits for the time that a handshake may take, and returns what did not come by then.
+    async fn unfinished(&self, patience: Duration) -> String {
+        sleep(patience).await;
         if self.is_answered.load(Ordering::Relaxed) {
-            pending::<()>().await;
+            sleep(patience).await;
+            return format!(
+                "the target answered, but the QUIC handshake did not end within {:?}",
+                patience * 2
+            );
         }
+        format!(
+            "no answer to the QUIC handshake over UDP within {patience:?}; is HTTP/3 enabled there, and does the \
+             network let UDP pass?"
+        )
     }
 
     fn note_error(&self, error: &io::Error) {

@@ -14,7 +14,7 @@ use loadtest_model::definition::{Client, Expect, HttpVersion};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::Authority;
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{ConnectionError, Endpoint, ServerConfig, VarInt};
+use quinn::{ConnectionError, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rustls::ServerConfig as TlsServerConfig;
 use std::cell::{Cell, RefCell};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -809,5 +809,42 @@ fn nothing_is_sent_to_hosts_that_are_not_allowed_or_once_the_target_says_so() {
             ErrorKind::GuardBlocked,
         );
         assert_eq!(server.log.borrow().len(), 1);
+    });
+}
+
+#[test]
+fn a_target_that_allows_no_data_is_said_to_be_one() {
+    run(async {
+        let trust = Trust::new();
+        let mut transport = TransportConfig::default();
+        transport.receive_window(VarInt::from_u32(0));
+        let mut tls = trust.tls();
+        tls.alpn_protocols = vec![b"h3".to_vec()];
+        let crypto = QuicServerConfig::try_from(tls).unwrap();
+        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(Arc::new(transport));
+        let endpoint = Endpoint::server(config, (Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let address = endpoint.local_addr().unwrap();
+        let url = format!("https://{address}");
+        let mut network = Network::prepare(Some(&url), "run-7").await.unwrap();
+        network
+            .configure(&Trust::client(), trust.folder.path())
+            .unwrap();
+        // The client has ended its part of the handshake by the time that the server knows of it: only the wait for
+        // permission to send is left, and no real time passes with it.
+        let server = spawn_local(async move {
+            let quic = endpoint.accept().await.unwrap().await.unwrap();
+            tokio::time::pause();
+            quic.closed().await
+        });
+        let error = network.reachable().await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "nothing answers at {url} ({address}): the QUIC handshake ended, but the target let nothing be sent \
+                 within 5s; its `initial_max_data` may be 0; is the target running?"
+            )
+        );
+        server.abort();
     });
 }
