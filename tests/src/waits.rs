@@ -71,11 +71,6 @@ const WAITS: &[Wait] = &[
     (TOOL, "cluster/conduct.rs", "DRAIN_LIMIT", "the rest of the journals in the end", "the record is made without it"),
 ];
 
-/// What a constant with one of these endings limits is in the list.
-const ENDINGS: [&str; 6] = ["TIMEOUT", "LIMIT", "PATIENCE", "SILENCE", "GRACE", "WAIT"];
-/// The longest that may be declared; nothing waits so long by itself.
-const NO_WAITS: [&str; 1] = ["MAX_TIMEOUT"];
-
 /// Renders the section.
 ///
 /// # Panics
@@ -127,6 +122,11 @@ fn durations(file: &Path) -> Vec<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a constant with one of these endings limits is in the list.
+    const ENDINGS: [&str; 6] = ["TIMEOUT", "LIMIT", "PATIENCE", "SILENCE", "GRACE", "WAIT"];
+    /// The longest that may be declared; nothing waits so long by itself.
+    const NO_WAITS: [&str; 1] = ["MAX_TIMEOUT"];
 
     #[test]
     fn the_list_of_waits_has_the_limits_of_the_code() {

@@ -25,9 +25,9 @@ use series::{ObservedScenario, SeriesHead};
 use source::{Reading, SETTLING, Source};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, sleep};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The interval between two looks at the processes of this machine.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -366,6 +366,23 @@ fn process_head(figure: &FigureConfig) -> SeriesHead<'_> {
     }
 }
 
+/// A clock that shows the time of the day and that no one sets: after a step of the wall clock, readings would be outside
+/// of the load, and dropped.
+struct SteadyClock {
+    wall: SystemTime,
+    begin: Instant,
+}
+
+impl SteadyClock {
+    fn time_at(&self, instant: Instant) -> SystemTime {
+        self.wall + instant.saturating_duration_since(self.begin)
+    }
+}
+
 fn now() -> SystemTime {
-    SystemTime::now()
+    static CLOCK: LazyLock<SteadyClock> = LazyLock::new(|| SteadyClock {
+        wall: SystemTime::now(),
+        begin: process::now(),
+    });
+    CLOCK.time_at(process::now())
 }

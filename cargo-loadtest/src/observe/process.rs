@@ -41,8 +41,22 @@ pub(super) struct ProcessGroup {
 #[derive(Debug)]
 struct Before {
     at: Instant,
-    ticks: BTreeMap<u32, u64>,
-    switches: BTreeMap<u32, u64>,
+    ticks: BTreeMap<u32, Ticks>,
+    /// Of each process those of its threads.
+    switches: BTreeMap<u32, BTreeMap<u32, u64>>,
+}
+
+/// The processor time of a process, in ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    parent: u32,
+    own: u64,
+    /// That of its children that have ended, and of theirs.
+    children: u64,
+    /// Its time before it was found, which counts when it has ended.
+    unseen: u64,
+    /// The time of children that have ended, which counted while they ran. It is yet to come among that of `children`.
+    owed: u64,
 }
 
 /// What one process uses.
@@ -51,6 +65,8 @@ struct ProcessStat {
     name: String,
     parent: u32,
     ticks: u64,
+    /// Those of children that have ended.
+    children_ticks: u64,
     threads: u64,
     resident_pages: u64,
 }
@@ -72,7 +88,13 @@ impl ProcessGroup {
             threads += stat.threads;
             pages += stat.resident_pages;
             files += fs::read_dir(folder.join("fd")).map_or(0, Iterator::count) as u64;
-            ticks.insert(*process, stat.ticks);
+            let used = Ticks {
+                parent: stat.parent,
+                own: stat.ticks,
+                children: stat.children_ticks,
+                ..Ticks::default()
+            };
+            ticks.insert(*process, used);
             switches.insert(*process, count_switches(&folder));
             if self.name.is_empty() {
                 self.name = format!("process {process} ({})", stat.name);
@@ -84,24 +106,30 @@ impl ProcessGroup {
             return None;
         }
         let now = now();
-        let before = self.before.replace(Before {
+        let before = self.before.take();
+        let mut grown = (0, 0, Duration::ZERO);
+        if let Some(before) = &before {
+            grown = (
+                grow_ticks(&before.ticks, &mut ticks),
+                grow_switches(&before.switches, &switches),
+                now.duration_since(before.at),
+            );
+        }
+        self.before = Some(Before {
             at: now,
-            ticks: ticks.clone(),
-            switches: switches.clone(),
-        })?;
-        let span = now.duration_since(before.at);
+            ticks,
+            switches,
+        });
+        before?;
+        let (ticks, switches, span) = grown;
         let seconds = span.as_secs_f64();
-        let cores = growth(&before.ticks, &ticks) / ticks_per_second() / seconds;
+        let cores = ticks as f64 / ticks_per_second() / seconds;
         let figures = vec![
             figure("target cpu", "cores", cores),
             figure("target memory", "bytes", pages as f64 * page_size()),
             figure("target threads", "", threads as f64),
             figure("target open files", "", files as f64),
-            figure(
-                "target context switches",
-                "/s",
-                growth(&before.switches, &switches) / seconds,
-            ),
+            figure("target context switches", "/s", switches as f64 / seconds),
         ];
         Some(ProcessReading {
             name: self.name.clone(),
@@ -115,13 +143,55 @@ const fn figure(name: &'static str, unit: &'static str, value: f64) -> ProcessFi
     ProcessFigure { name, unit, value }
 }
 
-/// Returns by how much the counters of processes grew; a process that is new counts from its first reading.
-fn growth(before: &BTreeMap<u32, u64>, now: &BTreeMap<u32, u64>) -> f64 {
-    let grown = now.iter().filter_map(|(process, count)| {
+/// Returns by how much the processor time grew. A process that is new counts from its first reading; what it used before
+/// that, and what children used that came and went between two readings, counts once their parents have waited for them.
+fn grow_ticks(before: &BTreeMap<u32, Ticks>, now: &mut BTreeMap<u32, Ticks>) -> u64 {
+    for (process, used) in &mut *now {
+        match before.get(process) {
+            Some(before) => (used.unseen, used.owed) = (before.unseen, before.owed),
+            None => used.unseen = used.own + used.children,
+        }
+    }
+    let ended = before
+        .iter()
+        .filter(|(process, _)| !now.contains_key(process));
+    let ended: Vec<Ticks> = ended.map(|(_, used)| *used).collect();
+    for used in ended {
+        // The time of one whose parent has ended, too, is among that of the next above.
+        let mut parent = used.parent;
+        for _ in 0..before.len() {
+            match before.get(&parent) {
+                Some(above) if !now.contains_key(&parent) => parent = above.parent,
+                _ => break,
+            }
+        }
+        if let Some(heir) = now.get_mut(&parent) {
+            heir.owed += (used.own + used.children).saturating_sub(used.unseen);
+        }
+    }
+    let grown = now.iter_mut().filter_map(|(process, used)| {
         let before = before.get(process)?;
-        Some(count.saturating_sub(*before))
+        let inherited = used.children.saturating_sub(before.children);
+        let counted = inherited.min(used.owed);
+        used.owed -= counted;
+        Some(used.own.saturating_sub(before.own) + inherited - counted)
     });
-    grown.sum::<u64>() as f64
+    grown.sum()
+}
+
+/// Returns by how much the context switches grew, of all threads of the processes that were there before.
+fn grow_switches(
+    before: &BTreeMap<u32, BTreeMap<u32, u64>>,
+    now: &BTreeMap<u32, BTreeMap<u32, u64>>,
+) -> u64 {
+    let threads = now.iter().filter_map(|(process, threads)| {
+        let before = before.get(process)?;
+        let grown = threads.iter().map(|(thread, count)| {
+            count.saturating_sub(before.get(thread).copied().unwrap_or_default())
+        });
+        Some(grown.sum::<u64>())
+    });
+    threads.sum()
 }
 
 /// Returns the processes that listen at a port, and those that they started, behind the one that started them.
@@ -214,19 +284,26 @@ fn parse_stat(stat: &str) -> Option<ProcessStat> {
         name: head.split_once('(')?.1.to_owned(),
         parent: u32::try_from(number(4)?).ok()?,
         ticks: number(14)?.saturating_add(number(15)?),
+        children_ticks: number(16)?.saturating_add(number(17)?),
         threads: number(20)?,
         resident_pages: number(24)?,
     })
 }
 
-fn count_switches(process: &Path) -> u64 {
-    let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-    let counts = status.lines().filter_map(|line| {
-        let (name, count) = line.split_once(':')?;
-        let is_count = name.ends_with("voluntary_ctxt_switches");
-        is_count.then(|| count.trim().parse::<u64>().ok())?
+/// Returns the context switches of each thread of a process.
+fn count_switches(process: &Path) -> BTreeMap<u32, u64> {
+    let threads = fs::read_dir(process.join("task")).into_iter().flatten();
+    let threads = threads.flatten().filter_map(|thread| {
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        let status = fs::read_to_string(thread.path().join("status")).ok()?;
+        let counts = status.lines().filter_map(|line| {
+            let (name, count) = line.split_once(':')?;
+            let is_count = name.ends_with("voluntary_ctxt_switches");
+            is_count.then(|| count.trim().parse::<u64>().ok())?
+        });
+        Some((number, counts.sum()))
     });
-    counts.sum()
+    threads.collect()
 }
 
 #[cfg(target_os = "linux")]
@@ -253,7 +330,7 @@ fn page_size() -> f64 {
     clippy::disallowed_methods,
     reason = "another process is watched here; nothing is measured of the load, and no test pauses it"
 )]
-fn now() -> Instant {
+pub(super) fn now() -> Instant {
     Instant::now()
 }
 
@@ -266,12 +343,13 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_does_not_move_the_fields() {
-        let stat = "4711 (my (odd) server) S 12 4711 4711 0 -1 4194560 1 2 3 4 70 30 0 0 20 0 9 0 100 1000 256 18446744073709551615";
+        let stat = "4711 (my (odd) server) S 12 4711 4711 0 -1 4194560 1 2 3 4 70 30 5 6 20 0 9 0 100 1000 256 18446744073709551615";
         let stat = parse_stat(stat).unwrap();
         let expected = ProcessStat {
             name: "my (odd) server".to_owned(),
             parent: 12,
             ticks: 100,
+            children_ticks: 11,
             threads: 9,
             resident_pages: 256,
         };
@@ -343,8 +421,87 @@ mod tests {
 
     #[test]
     fn a_process_counts_from_its_first_reading() {
-        let before = [(1, 100), (2, 50)].into();
-        let now = [(1, 130), (3, 1_000)].into();
-        assert!((growth(&before, &now) - 30.0).abs() < f64::EPSILON);
+        let before = [used(1, 0, 100, 0), used(2, 0, 50, 0)].into();
+        let mut now = [used(1, 0, 130, 0), used(3, 1, 1_000, 0)].into();
+        assert_eq!(grow_ticks(&before, &mut now), 30);
+    }
+
+    /// A process with its parent, its own time and that of its children.
+    fn used(process: u32, parent: u32, own: u64, children: u64) -> (u32, Ticks) {
+        let ticks = Ticks {
+            parent,
+            own,
+            children,
+            ..Ticks::default()
+        };
+        (process, ticks)
+    }
+
+    /// Returns the growth from each reading to the next.
+    fn growths(readings: &[&[(u32, Ticks)]]) -> Vec<u64> {
+        let mut readings = readings
+            .iter()
+            .map(|reading| reading.iter().copied().collect());
+        let mut before: BTreeMap<u32, Ticks> = readings.next().unwrap();
+        let growths = readings.map(|mut now| {
+            let growth = grow_ticks(&before, &mut now);
+            before = now;
+            growth
+        });
+        growths.collect()
+    }
+
+    #[test]
+    fn children_that_came_and_went_between_two_readings_count() {
+        let of_one = [used(1, 0, 10, 100)];
+        assert_eq!(growths(&[&of_one, &[used(1, 0, 11, 148)]]), [49]);
+    }
+
+    #[test]
+    fn no_time_of_a_child_counts_twice() {
+        // Found with 20 ticks, seen with 50, and ended with 60, which its parent learns a reading later.
+        let readings: [&[_]; 5] = [
+            &[used(1, 0, 10, 0)],
+            &[used(1, 0, 10, 0), used(2, 1, 20, 0)],
+            &[used(1, 0, 10, 0), used(2, 1, 50, 0)],
+            &[used(1, 0, 11, 0)],
+            &[used(1, 0, 11, 60)],
+        ];
+        assert_eq!(growths(&readings), [0, 30, 1, 30]);
+        // One that was there from the beginning, and its own child, end together.
+        let readings: [&[_]; 3] = [
+            &[used(1, 0, 10, 0), used(2, 1, 500, 0), used(3, 2, 40, 0)],
+            &[used(1, 0, 10, 0), used(2, 1, 505, 0), used(3, 2, 45, 0)],
+            &[used(1, 0, 10, 551)],
+        ];
+        assert_eq!(growths(&readings), [10, 1]);
+        // Its time never comes where the parent ignores the end of its children.
+        let readings: [&[_]; 3] = [
+            &[used(1, 0, 10, 0), used(2, 1, 500, 0)],
+            &[used(1, 0, 12, 0)],
+            &[used(1, 0, 14, 0)],
+        ];
+        assert_eq!(growths(&readings), [2, 2]);
+    }
+
+    #[test]
+    fn the_switches_of_all_threads_count() {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || ended.recv().is_err());
+        let threads = count_switches(Path::new("/proc/self"));
+        assert!(threads.len() >= 2, "{threads:?}");
+        drop(end);
+        assert!(thread.join().unwrap());
+        let before = [(1, [(1, 10), (2, 100)].into())].into();
+        let now = [
+            (1, [(1, 12), (2, 105), (3, 7)].into()),
+            (9, [(9, 50)].into()),
+        ]
+        .into();
+        assert_eq!(
+            grow_switches(&before, &now),
+            14,
+            "a thread that is new counts, a process does not"
+        );
     }
 }

@@ -94,3 +94,14 @@ fn labels_of_others_are_cut_and_cleaned() {
     assert_eq!(group.chars().count(), 40);
     assert!(!group.contains('\u{1b}'), "{group:?}");
 }
+
+#[test]
+fn the_time_of_readings_follows_no_step_of_the_wall_clock() {
+    let begin = super::process::now();
+    // A wall clock that was set back by an hour just now.
+    let wall = SystemTime::now() + Duration::from_secs(3_600);
+    let clock = super::SteadyClock { wall, begin };
+    let second = Duration::from_secs(1);
+    assert_eq!(clock.time_at(begin), wall);
+    assert_eq!(clock.time_at(begin + second), wall + second);
+}
