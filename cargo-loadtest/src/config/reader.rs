@@ -17,6 +17,8 @@ pub(super) type Value<'v, 'i> = &'v Spanned<DeValue<'i>>;
 #[derive(Debug)]
 pub(super) struct ConfigReader<'a> {
     text: &'a str,
+    /// The places of all ends of lines, of which a file of many mistakes or entries asks for many.
+    line_ends: Vec<usize>,
     /// The folder of the file.
     folder: &'a Path,
     mistakes: Vec<(usize, String)>,
@@ -37,6 +39,7 @@ impl<'a> ConfigReader<'a> {
     pub(super) fn new(text: &'a str, folder: &'a Path) -> Self {
         Self {
             text,
+            line_ends: text.match_indices('\n').map(|(at, _)| at).collect(),
             folder,
             mistakes: Vec::new(),
         }
@@ -51,8 +54,7 @@ impl<'a> ConfigReader<'a> {
 
     /// The line of a place.
     pub(super) fn line(&self, at: usize) -> usize {
-        let before = self.text.get(..at).unwrap_or(self.text);
-        before.matches('\n').count() + 1
+        self.line_ends.partition_point(|end| *end < at) + 1
     }
 
     /// Keeps a mistake.

@@ -1,5 +1,7 @@
 //! The fields of a request.
 
+use crate::console::clean;
+use crate::error::Error;
 use std::str::FromStr;
 
 /// The fields of a query or a form, in their order.
@@ -11,6 +13,18 @@ impl Fields {
     pub(super) fn parse(text: &[u8]) -> Self {
         let pairs = url::form_urlencoded::parse(text);
         Self(pairs.into_owned().collect())
+    }
+
+    /// Refuses a NUL: neither a path nor the argument of a command can have one.
+    ///
+    /// # Errors
+    /// The field that has one.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let odd = self.0.iter().find(|(_, value)| value.contains('\0'));
+        odd.map_or(Ok(()), |(name, _)| {
+            let message = format!("the field `{}` has a NUL character", clean(name));
+            Err(Error::usage(message))
+        })
     }
 
     /// Returns the value of a field, without space around it; `None` where it is empty or missing.
@@ -53,5 +67,20 @@ impl Fields {
         self.0.retain(|(known, _)| known != name);
         self.0.push((name.to_owned(), value.to_owned()));
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nul_in_a_field_is_a_mistake_of_the_caller() {
+        assert!(Fields::parse(b"name=main&run=latest").check().is_ok());
+        let error = Fields::parse(b"run=latest&name=ma%00in")
+            .check()
+            .unwrap_err();
+        assert_eq!(error.to_string(), "the field `name` has a NUL character");
+        assert_eq!(error.exit_code(), 2, "which is a 400");
     }
 }

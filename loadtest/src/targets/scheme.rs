@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// How a target is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Scheme {
     Http,
     Https,

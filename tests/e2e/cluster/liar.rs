@@ -356,12 +356,13 @@ fn a_lying_agent_is_lost_with_the_reason_and_nobody_else() {
     for (what, lie, code, words) in LIES {
         let (name, run, _) = scene.run(lie);
         let output = run.running.output().exits(code);
-        assert!(
-            output.stderr.contains(&name) && output.stderr.contains(words),
-            "{what}: {output}"
-        );
         let last = run.sandbox.only_run();
         if code == 1 {
+            let told = &output.stderr;
+            assert!(
+                told.contains(&name) && told.contains(words),
+                "{what}: {output}"
+            );
             let files = last.files();
             let is_kept = files.iter().any(|file| file.ends_with("agent-2-journal-1"));
             assert!(is_kept, "{what}: {files:?}");
@@ -374,7 +375,10 @@ fn a_lying_agent_is_lost_with_the_reason_and_nobody_else() {
         };
         let told = liar.agent.as_ref().and_then(|agent| agent.lost.as_ref());
         let told = told.map(ToString::to_string).unwrap_or_default();
-        assert!(told.contains(words), "{what}: {told}");
+        assert!(
+            told.contains(&name) && told.contains(words),
+            "{what}: {told}"
+        );
         let made = |shard: &ShardRun| shard.started;
         assert_eq!((made(liar), made(honest)), (0, 20), "{what}");
     }

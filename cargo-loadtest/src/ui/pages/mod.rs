@@ -40,6 +40,15 @@ pub(super) fn answer(
     if let Some(refusal) = route.action().and_then(|action| dashboard.refusal(action)) {
         return refuse(dashboard, &refusal);
     }
+    // The text of an import is neither a name nor an argument.
+    let form_checked = if *route == Route::ReadImport {
+        Ok(())
+    } else {
+        form.check()
+    };
+    if let Err(error) = query.check().and(form_checked) {
+        return explain(dashboard, &error);
+    }
     let answered = match route {
         Route::Open(code) => Ok(open(dashboard, code)),
         Route::Code => Ok(Answer::Text(StatusCode::OK, dashboard.open_address())),

@@ -106,6 +106,8 @@
   // begins like one, and ends here.
   let leaving = -Infinity;
   addEventListener("beforeunload", () => { leaving = performance.now(); });
+  // A form is on its way from its button on, and the page begins to leave only after that.
+  addEventListener("submit", (event) => { if (!event.defaultPrevented) leaving = performance.now(); });
   const reload = () => {
     const isLeaving = performance.now() - leaving < 30000;
     if (isOutdated && !isLeaving && !isTyping && !isEntered && !isDirty && !document.querySelector("dialog[open]")) location.reload();

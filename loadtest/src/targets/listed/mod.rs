@@ -12,7 +12,7 @@ use loadtest_model::display;
 use reader::{EntryValue, TargetEntry, read_entries};
 use serde::{Serialize, Serializer};
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -119,17 +119,17 @@ impl ListedTarget {
         for entry in entries {
             all.extend(entry.into_target(&mut mistakes));
         }
-        for (at, one) in all.iter().enumerate() {
-            let same = |other: &&Self| {
-                (&other.host, other.scheme, other.port) == (&one.host, one.scheme, one.port)
-            };
-            if let Some(first) = all[..at].iter().find(same) {
+        let mut lines = HashMap::new();
+        for one in &all {
+            let first = *lines
+                .entry((&one.host, one.scheme, one.port))
+                .or_insert(one.line);
+            if first != one.line {
                 mistakes.push(Mistake {
                     line: one.line,
                     message: format!(
-                        "{} is listed twice; the first time in line {}",
-                        one.origin(),
-                        first.line
+                        "{} is listed twice; the first time in line {first}",
+                        one.origin()
                     ),
                 });
             }

@@ -13,6 +13,7 @@ pub(super) fn read_entries(text: &str) -> (Vec<TargetEntry>, Vec<Mistake>) {
     let source = Source::new(text);
     let mut reader = TargetsReader {
         source,
+        line_ends: text.match_indices('\n').map(|(at, _)| at).collect(),
         place: TomlPosition::Root,
         header: None,
         key: Vec::new(),
@@ -25,16 +26,11 @@ pub(super) fn read_entries(text: &str) -> (Vec<TargetEntry>, Vec<Mistake>) {
     let mut broken: Vec<ParseError> = Vec::new();
     let mut guard = RecursionGuard::new(&mut reader, MAX_DEPTH);
     parse_document(&tokens, &mut guard, &mut broken);
-    reader.mistakes.extend(broken.iter().map(|error| Mistake {
-        line: line_number(text, error.unexpected().or(error.context())),
-        message: error.description().to_owned(),
-    }));
+    for error in broken {
+        let span = error.unexpected().or(error.context());
+        reader.add_mistake(span.unwrap_or_default(), error.description());
+    }
     (reader.entries, reader.mistakes)
-}
-
-fn line_number(text: &str, span: Option<Span>) -> usize {
-    let before = span.and_then(|span| text.get(..span.start().min(text.len())));
-    before.map_or(1, |before| before.matches('\n').count() + 1)
 }
 
 /// A value, as far as targets have such.
@@ -67,6 +63,8 @@ enum TomlPosition {
 
 struct TargetsReader<'i> {
     source: Source<'i>,
+    /// The places of all ends of lines: each key has a line, and counting from the beginning for each is quadratic.
+    line_ends: Vec<usize>,
     place: TomlPosition,
     /// The header being read: whether it is a table of an array, and its names so far.
     header: Option<(bool, Vec<String>, Span)>,
@@ -82,7 +80,7 @@ struct TargetsReader<'i> {
 
 impl TargetsReader<'_> {
     fn line_of(&self, span: Span) -> usize {
-        line_number(self.source.input(), Some(span))
+        self.line_ends.partition_point(|end| *end < span.start()) + 1
     }
 
     fn add_mistake(&mut self, span: Span, message: impl Into<String>) {

@@ -303,7 +303,7 @@ fn requests_that_the_client_often_sends_again_are_a_finding() {
     assert_eq!(
         remarks(11),
         [
-            "11 of 1\u{202f}000 requests of `buy` (1.10 %) were sent again by the client, and are in no error rate: the \
+            "11 of 1\u{202f}000 requests of `buy` (1.1 %) were sent again by the client, and are in no error rate: the \
              target closed the kept connection as they were sent, or refused their stream; give it a longer keep-alive \
              time than the pauses of users, or more streams"
         ]
