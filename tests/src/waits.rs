@@ -100,7 +100,8 @@ fn workspace() -> PathBuf {
 
 /// Reads the constants of a file that are durations, in milliseconds; those of its tests are none.
 fn durations(file: &Path) -> Vec<(String, u64)> {
-    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let text = text.split("\nmod tests {").next().unwrap_or_default();
     let constants = text.lines().filter_map(|line| {
         let (_, constant) = line.split_once("const ")?;

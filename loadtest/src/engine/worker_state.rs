@@ -290,12 +290,12 @@ impl WorkerState {
 
     /// Returns the units of work that came within the measured part, of a stream whose request began at `begun`.
     pub(super) fn measured_units(&self, stream: &StreamSample, begun: Instant) -> u64 {
-        let (begin, end) = self.measured_span(begun + FOREVER);
+        let (from, to) = self.measured_span(begun + FOREVER);
         let since = |at: Instant| at.saturating_duration_since(begun);
-        if end < begun {
+        if to < begun {
             return 0;
         }
-        stream.units_between(since(begin), since(end))
+        stream.units_between(since(from), since(to))
     }
 
     /// Lends the counts of what ended within the measured part, if it ended so.

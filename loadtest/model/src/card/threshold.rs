@@ -79,7 +79,9 @@ impl ThresholdRow {
         if !record.start.validity_off {
             let generator = Generator::from_record(record);
             let delays = OwnDelays::from_record(record, &generator);
-            rows.iter_mut().for_each(|row| row.excuse(&delays));
+            for row in &mut rows {
+                row.excuse(&delays);
+            }
         }
         let is_judged = rows.iter().any(|row| !row.implied && row.actual.is_some());
         let windows = &record.windows;
@@ -185,9 +187,9 @@ impl ThresholdRow {
         match self.actual {
             Some(_) => {
                 let own = self.own_delay.map_or_else(String::new, |delay| {
-                    let most = display::format_duration(delay);
+                    let added = display::format_duration(delay);
                     format!(
-                        "; the generator added up to {most}, so this is no verdict on the target"
+                        "; the generator added up to {added}, so this is no verdict on the target"
                     )
                 });
                 format!("{name}{of}: {}, and must be {must}{own}", self.actual_words)

@@ -127,11 +127,11 @@ impl Series {
                     Some(step) => measure_step(cell.steps.get(step), measured),
                 }
             });
-        Self::new(f64::from(width), stretches.collect())
+        Self::new(f64::from(width), &stretches.collect::<Vec<_>>())
     }
 
     /// Stretches of `width` seconds each.
-    pub(super) fn new(width: f64, stretches: Vec<Stretch>) -> Self {
+    pub(super) fn new(width: f64, stretches: &[Stretch]) -> Self {
         let mut values: Vec<u64> = stretches
             .iter()
             .flat_map(|stretch| stretch.good.buckets().chain(stretch.failed.buckets()))
@@ -150,7 +150,7 @@ impl Series {
         let has_failed = stretches.iter().any(|stretch| !stretch.failed.is_empty());
         let sums = |of: fn(&Stretch) -> &Histogram| {
             let mut sums = vec![vec![0; values.len()]];
-            for stretch in &stretches {
+            for stretch in stretches {
                 let mut row = sums.last().expect("there is a first").clone();
                 for (ns, count) in of(stretch).buckets() {
                     let place = values.binary_search(&ns).expect("all values are there");
@@ -161,7 +161,7 @@ impl Series {
             sums
         };
         let mut counts = vec![Counts::default()];
-        for stretch in &stretches {
+        for stretch in stretches {
             counts.push(
                 counts
                     .last()
@@ -374,7 +374,7 @@ mod tests {
         };
         let series = Series::new(
             1.0,
-            vec![Stretch {
+            &[Stretch {
                 good: times,
                 failed: Histogram::default(),
                 counts,

@@ -534,7 +534,7 @@ fn blocks_go_round_and_quantiles_are_told_within_a_bucket() {
             counts,
         }
     });
-    let series = Series::new(2.0, stretches.collect());
+    let series = Series::new(2.0, &stretches.collect::<Vec<_>>());
     let mut around = series.nothing();
     series.add_block(&mut around, 8, 4);
     let figures = series.figures(&around);
@@ -571,7 +571,7 @@ fn even(per: u64, milliseconds: f64, failed: [u64; 10], seed: u64) -> Drawn {
             counts,
         }
     });
-    Drawn::from_series(&Series::new(30.0, stretches.into()), seed)
+    Drawn::from_series(&Series::new(30.0, &stretches), seed)
 }
 
 fn verdict(base: &Drawn, new: &Drawn, figure: Figure) -> (Change, Option<u64>) {

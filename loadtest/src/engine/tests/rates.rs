@@ -40,7 +40,7 @@ fn an_overloaded_target_is_not_said_to_have_kept_up() {
     let queue = move |at: Duration| {
         let mut free_at = free_at.lock().unwrap();
         *free_at = at.max(*free_at) + ms(5);
-        (*free_at - at, Ok(""))
+        (free_at.saturating_sub(at), Ok(""))
     };
     let load = Load {
         max_users: Some(3_000),

@@ -114,7 +114,7 @@ fn a_connection_that_met_no_idle_limit_ends_under_its_request() {
         run_on_stopped_clock(async {
             let mut user = user(&server.url()).await;
             ok(send(&mut user, &get("/"), BODY).await);
-            tokio::time::advance(REST - Duration::from_millis(1)).await;
+            tokio::time::advance(REST.saturating_sub(Duration::from_millis(1))).await;
             let lost = send(&mut user, &get("/"), BODY).await;
             assert_eq!(lost.traffic.requests, 1);
             failed(lost, kind);

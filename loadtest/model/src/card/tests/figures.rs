@@ -353,7 +353,7 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
     step.phases.upload.record_n(ms(50_000), 10);
     assert_eq!(
         why(&record),
-        "63 % of its time is sending the request, 12 MB each: size of the upload, and how fast the server reads it."
+        "71 % of its time is sending the request, 12 MB each: size of the upload, and how fast the server reads it."
     );
     let phases = &mut record.windows.steady.steps[0].phases;
     phases.upload = Histogram::default();
