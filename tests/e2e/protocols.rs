@@ -221,7 +221,7 @@ fn websockets_are_everywhere() {
         &[
             "WebSockets",
             // The next may be opened before the last is closed.
-            "6, at most ",
+            "6 in the whole run, ",
             "6 by users",
             "18 messages",
             "say",

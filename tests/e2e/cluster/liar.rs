@@ -180,7 +180,7 @@ impl Scene {
         };
         thread::spawn(move || liar.serve(lie));
         let sandbox = Sandbox::new();
-        let load = format!("{LOAD} {address} --agents 2");
+        let load = format!("{LOAD} {address} --agents 2 --on-agent-loss continue");
         let running = sandbox.run(&load, &self.target).start();
         (name, ClusterRun { sandbox, running }, is_over)
     }
