@@ -2,9 +2,11 @@
 
 use super::{EndReason, Environment, RunEnd, RunRecord, RunStart, ScenarioRecord, Trust};
 use crate::metrics::{Cells, Panicked, is_zero};
+use crate::plan::Plan;
 use crate::redacted::Redacted;
 use crate::shard::{Shard, UniteError};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What one shard made of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,7 +103,7 @@ pub enum MergeError {
         runs: String,
     },
     /// A run of a whole load.
-    #[error("the run {run_id} is no shard, but a load of its own")]
+    #[error("the run {run_id} is no shard, but a load of its own: its record has no `plan.shard`")]
     Whole {
         /// The run.
         run_id: String,
@@ -114,7 +116,7 @@ pub enum MergeError {
         /// The other one.
         other: String,
         /// What differs: `their seed`.
-        what: &'static str,
+        what: String,
     },
     /// A shard without one of the scenarios.
     #[error("the run {run_id} has no measurement of `{scenario}`")]
@@ -243,26 +245,53 @@ fn compare(one: &RunRecord, other: &RunRecord) -> Vec<MergeError> {
 
 impl RunStart {
     /// Returns what it does not have alike with the start of another shard of the same load: `their seed`.
-    pub fn find_difference(&self, other: &Self) -> Option<&'static str> {
+    pub fn find_difference(&self, other: &Self) -> Option<String> {
         let plan_of = |start: &Self| {
             let mut plan = start.plan.clone();
             plan.shard = Shard::WHOLE;
             plan
         };
-        if self.definition.revision() != other.definition.revision() {
-            Some("the version of their scenario")
+        let what = if self.definition.revision() != other.definition.revision() {
+            "the version of their scenario"
         } else if self.executable_hash != other.executable_hash {
-            Some("their program, which has to be the same file")
+            "their program, which has to be the same file"
         } else if self.plan.seed != other.plan.seed {
-            Some("their seed")
+            "their seed"
         } else if plan_of(self) != plan_of(other) {
-            Some("their load or limits")
+            let fields = list_different_fields(&plan_of(self), &plan_of(other));
+            return Some(format!("their load or limits ({fields})"));
         } else if self.base_url != other.base_url {
-            Some("their target")
+            "their target"
         } else {
-            None
-        }
+            return None;
+        };
+        Some(what.to_owned())
     }
+}
+
+/// Names the fields that two plans do not have alike, as records have them: `plan.rows`.
+fn list_different_fields(one: &Plan, other: &Plan) -> String {
+    let fields = |plan| match serde_json::to_value(plan) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (one, other) = (fields(one), fields(other));
+    let names: BTreeSet<_> = one.keys().chain(other.keys()).collect();
+    let different = names
+        .into_iter()
+        .filter(|name| one.get(*name) != other.get(*name));
+    let listed = different.map(|name| {
+        let lacks = !one.contains_key(name) || !other.contains_key(name);
+        format!(
+            "`plan.{name}`{}",
+            if lacks {
+                ", which one of them lacks"
+            } else {
+                ""
+            }
+        )
+    });
+    listed.collect::<Vec<_>>().join(", ")
 }
 
 fn describe_shard(record: &RunRecord, scenario: &ScenarioRecord) -> ShardRun {
@@ -369,7 +398,10 @@ const fn severity(ending: &EndReason) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::card::sample;
+    use crate::definition::Letter;
     use crate::metrics::Cell;
+    use std::time::Duration;
 
     fn cells(width: u32, latest: &[u64]) -> Cells {
         let cells = latest.iter().zip(0..).map(|(latest_us, at)| Cell {
@@ -389,5 +421,19 @@ mod tests {
         let whole = cells(2, &[0, 0, 0]);
         let part = cells(1, &[5, 9, 1, 0]);
         assert_eq!(find_latest(&part, &whole), [Some(9), Some(1), None]);
+    }
+
+    #[test]
+    fn what_the_record_of_one_shard_lacks_is_named() {
+        let start = sample::record(&["login"]).start;
+        let mut other = start.clone();
+        assert_eq!(start.find_difference(&other), None);
+        other.plan.min_grade = Some(Letter::A);
+        other.plan.graceful_stop += Duration::from_secs(1);
+        let what = start.find_difference(&other).unwrap();
+        assert_eq!(
+            what,
+            "their load or limits (`plan.graceful_stop_us`, `plan.min_grade`, which one of them lacks)"
+        );
     }
 }
