@@ -74,11 +74,13 @@ impl Index {
         read: impl FnOnce(&RunFolder) -> Result<Vec<Entry>, Error>,
     ) -> Result<Vec<Entry>, Error> {
         let name = run.identifier();
-        let is_finished = run.record().exists();
-        if !is_finished && run.is_under_way() {
-            return Ok(summarize_unfinished(run, &run.read_header()?));
-        }
-        let files = list_files(run, is_finished);
+        let files = match list_result(run) {
+            Some(files) => files,
+            None if run.is_under_way() => {
+                return Ok(summarize_unfinished(run, &run.read_header()?));
+            }
+            None => list_all_files(run),
+        };
         if let Some(known) = self.runs.get(&name).filter(|line| line.files == files) {
             return Ok(known.entries.clone());
         }
@@ -109,7 +111,7 @@ impl Index {
         }
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let read_line = |run: &&RunFolder| {
-            let files = list_files(run, true);
+            let files = list_result(run)?;
             // What cannot be read is told by who lists it.
             let entries = read(run).ok()?;
             let run = run.identifier();
@@ -163,26 +165,34 @@ impl Index {
     }
 }
 
-/// Returns the state of the files that a summary is made from. A run without a record has it in several.
-fn list_files(run: &RunFolder, is_finished: bool) -> Vec<FileState> {
-    let paths = if is_finished {
-        vec![run.record(), run.comparison()]
-    } else {
-        let entries = std::fs::read_dir(run.path()).into_iter().flatten();
-        let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        paths
-    };
-    let state = |path: &PathBuf| {
+/// Returns the state of the files that the summary of a finished run is made from; `None` while it has no record.
+fn list_result(run: &RunFolder) -> Option<Vec<FileState>> {
+    let record = FileState::read(&run.record())?;
+    let comparison = FileState::read(&run.comparison());
+    Some(std::iter::once(record).chain(comparison).collect())
+}
+
+/// Returns the state of all files of a run: without a record, it is known by several of them.
+fn list_all_files(run: &RunFolder) -> Vec<FileState> {
+    let entries = std::fs::read_dir(run.path()).into_iter().flatten();
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+        .iter()
+        .filter_map(|path| FileState::read(path))
+        .collect()
+}
+
+impl FileState {
+    fn read(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-        Some(FileState {
+        Some(Self {
             name: path.file_name()?.to_string_lossy().into_owned(),
             length: metadata.len(),
             modified: modified.as_nanos(),
         })
-    };
-    paths.iter().filter_map(state).collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which run somebody means.
 
+use super::identifier::began;
 use super::{RunFolder, Store, read_record};
 use crate::error::{Error, Kind};
 use crate::process;
@@ -66,6 +67,10 @@ impl Store {
     /// # Errors
     /// When there is none, or more than one.
     pub(crate) fn find(&self, run: &str) -> Result<RunFolder, Error> {
+        // A whole name needs no list of all runs.
+        if began(run).is_some() && self.directory.join(run).is_dir() {
+            return Ok(RunFolder::at(&self.directory.join(run)));
+        }
         let identifiers = self.identifiers();
         let wanted = if run == LATEST {
             self.latest(&identifiers).ok_or_else(|| self.no_run())?
