@@ -1,7 +1,7 @@
 //! A scenario as data, in its published shape.
 
 use crate::call::Call;
-use crate::project::{ours, workspace};
+use crate::project::workspace;
 use crate::site::Sandbox;
 use crate::trials;
 use jsonschema::Validator;
@@ -56,7 +56,7 @@ fn what_the_shop_declares_has_the_published_shape() {
     let shop = workspace().join("examples/shop");
     // As the tests of the whole workspace are built: with the features of the shop alone, all of it would be compiled
     // once more.
-    let built = Call::cargo(workspace()).env("CARGO_TARGET_DIR", ours());
+    let built = Call::cargo_here();
     let flags =
         "test --no-run --quiet --workspace --test load --message-format json-render-diagnostics";
     let binary = built.line(flags).run().exits(0).executable("load");

@@ -2,7 +2,7 @@
 //! and what it declares in every command.
 
 use crate::call::{Call, Output};
-use crate::project::{ours, workspace};
+use crate::project::workspace;
 use crate::trials;
 use jsonschema::Validator;
 use libtest_mimic::Trial;
@@ -29,7 +29,7 @@ fn example(name: &str) -> PathBuf {
     static BUILT: OnceLock<Output> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
         let names = ["assistant", "cart", "chat", "prices", "shelf"];
-        let call = Call::cargo(workspace()).env("CARGO_TARGET_DIR", ours());
+        let call = Call::cargo_here();
         let call =
             call.line("test --no-run --quiet --workspace --message-format json-render-diagnostics");
         let names = names.iter().flat_map(|name| ["--example", name]);

@@ -56,6 +56,17 @@ impl Call {
         Self::program("cargo", folder)
     }
 
+    /// Cargo in this workspace, where it finds what was built with this suite.
+    pub(crate) fn cargo_here() -> Self {
+        // Another compiler would build all of it again.
+        let wrapper = std::env::var_os("RUSTC_WORKSPACE_WRAPPER");
+        let call = Self::cargo(workspace()).env("CARGO_TARGET_DIR", ours());
+        match wrapper {
+            Some(wrapper) => call.env("RUSTC_WORKSPACE_WRAPPER", wrapper),
+            None => call,
+        }
+    }
+
     /// Any program.
     pub(crate) fn program(program: impl AsRef<OsStr>, folder: &Path) -> Self {
         let mut command = Command::new(program);
@@ -437,8 +448,7 @@ fn built(program: &str) -> PathBuf {
     build_once(Path::new(program), || {
         // Of the whole workspace and with an example: with the features of `cargo test --workspace`, so that nothing is
         // compiled a second time.
-        let output = Call::cargo(workspace())
-            .env("CARGO_TARGET_DIR", ours())
+        let output = Call::cargo_here()
             .line("build --quiet --workspace --example cargo-loadtest --bin shop")
             .line("--message-format json-render-diagnostics")
             .run()
