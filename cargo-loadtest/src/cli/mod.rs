@@ -5,6 +5,7 @@ mod curl;
 mod examples;
 mod export;
 mod import;
+mod lacking;
 pub(crate) mod values;
 
 use crate::suggestion::find_similar;
@@ -886,7 +887,9 @@ pub(crate) fn parse(all: impl IntoIterator<Item = OsString>) -> Result<Cli, clap
     if let Some(words) = curl::misplaced(&all) {
         return Err(Cli::command().error(ErrorKind::UnknownArgument, words));
     }
-    let cli = Cli::try_parse_from(all).map_err(suggest_command)?;
+    let cli = Cli::try_parse_from(all)
+        .map_err(lacking::explain)
+        .map_err(suggest_command)?;
     if let Command::Run(args) = &cli.command
         && args.curl.allow_files
         && !args.curl.are_given()
