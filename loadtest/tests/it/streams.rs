@@ -581,5 +581,11 @@ fn a_stream_that_comes_as_fast_as_it_is_read_ends_at_its_deadline() {
     let run = run.base_url(serve_flood()).without_validity();
     let card = run.run_blocking().unwrap();
     // Read on without end, a turn alone would come to more events than are kept.
-    assert_eq!(errors(&card), [("timeout.total".to_owned(), 4)]);
+    // On a busy machine the deadline may be past before the head.
+    let (kinds, counts): (Vec<_>, Vec<_>) = errors(&card).into_iter().unzip();
+    assert!(
+        kinds.iter().all(|kind| kind.starts_with("timeout.")),
+        "{kinds:?}"
+    );
+    assert_eq!(counts.iter().sum::<u64>(), 4);
 }
