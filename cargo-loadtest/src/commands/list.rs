@@ -261,6 +261,7 @@ mod tests {
         definition.client = Client {
             http: HttpVersion::Http2,
             connections: Some(8),
+            new_connections: false,
             cookies: Cookies::User,
             dns: Dns::Ttl,
             insecure: true,

@@ -49,6 +49,9 @@ pub(super) fn describe_client(client: &Client) -> Option<String> {
         let shared = display::format_counted(count.into(), "shared connection");
         words.push(format!("over {shared}"));
     }
+    if client.new_connections {
+        words.push("new connections for each journey".to_owned());
+    }
     match client.cookies {
         Cookies::Iteration => {}
         Cookies::User => words.push("cookies kept per user".to_owned()),
@@ -118,6 +121,9 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
             "follows {}",
             display::format_counted(u64::from(step.redirects), "redirect")
         ));
+    }
+    if step.new_connections {
+        marks.push("a new connection for each request".to_owned());
     }
     marks
 }

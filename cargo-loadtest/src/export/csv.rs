@@ -28,7 +28,8 @@ const HEADER: &str = "\
     change_high,detectable,tags,gauge_last,gauge_min,gauge_max,gauge_mean,\
     planned,started,began_after_us,late_p99_us,busiest_worker,validity,unit,limit,first_event_p50_us,first_event_p95_us,gap_p95_us,per_unit_p95_us,\
     units,units_per_second,events,events_together_ratio,good_ratio,opened,reopened,most_open,\
-    closed_by_target,closed_by_user,sent_messages,received_messages,operation,step";
+    closed_by_target,closed_by_user,sent_messages,received_messages,operation,step,\
+    done_p50_us,done_p95_us,done_p99_us";
 
 /// The report as CSV.
 pub(crate) fn render(report: &Report) -> String {
@@ -254,6 +255,14 @@ impl CsvRow {
             .number("good_ratio", step.good)
             .text("operation", step.operation.as_deref().unwrap_or_default())
             .stream(step.stream.as_ref())
+            .done(step.done.as_ref())
+    }
+
+    fn done(self, done: Option<&Quantiles>) -> Self {
+        let Some(done) = done else { return self };
+        self.time("done_p50_us", done.p50)
+            .time("done_p95_us", done.p95)
+            .time("done_p99_us", done.p99)
     }
 
     fn stream(self, stream: Option<&StreamRow>) -> Self {

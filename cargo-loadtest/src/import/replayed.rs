@@ -193,6 +193,7 @@ fn client(recording: &Recording) -> Client {
             Some(Http::Two) => HttpVersion::Http2,
         },
         connections: None,
+        new_connections: false,
         cookies: if client.keeps_cookies {
             Cookies::Iteration
         } else {

@@ -93,7 +93,7 @@ pub(super) fn kind_of(owner: Owner, key: &str) -> Option<Kind> {
             REQUEST => Request,
             LIMIT => Condition(Scope::Step),
             "weight" => Source(grammar::weight),
-            "one_of" | "jar" => Source(grammar::word),
+            "one_of" | "jar" | "connections" => Source(grammar::word),
             "rendezvous" => SourceOrCall(grammar::number),
             "once" | "last" => Flag,
             "until" => Closure,

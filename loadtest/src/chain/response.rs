@@ -4,6 +4,7 @@ use super::decode_error::explain_decode_error;
 use super::{AnswerDetails, Error, KeptHeaders, NO_URL, RawResponse, ReadError};
 use crate::Page;
 use bytes::Bytes;
+use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode, Version};
 use reqwest::Url;
 use std::any::Any;
@@ -46,6 +47,39 @@ impl<T> Response<T> {
     /// The headers.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
+    }
+
+    /// The value of a cookie that the answer set.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn visit() {
+    ///     #[step(get = "/")]
+    ///     fn home();
+    ///
+    ///     #[step(expect = 201)]
+    ///     fn order(home: &Response) -> Result<Request, Error> {
+    ///         Ok(Request::post("/orders")
+    ///             .header("x-csrf-token", home.cookie("csrf")?)
+    ///             .json(&json!({ "product": 7 })))
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// After redirects it is of the last answer. The user keeps and sends cookies by itself, whether they are read or not.
+    ///
+    /// # Errors
+    /// The answer set none of that name, or deleted it.
+    pub fn cookie(&self, name: &str) -> Result<&str, Error> {
+        let found = self.find_cookie(name);
+        found.ok_or_else(|| format!("the answer set no cookie `{name}`").into())
+    }
+
+    /// The same, for those who word its absence themselves.
+    pub(super) fn find_cookie(&self, name: &str) -> Option<&str> {
+        find_cookie(&self.headers, name)
     }
 
     /// The body, to be changed.
@@ -101,6 +135,16 @@ impl<T> Response<T> {
         let text = std::str::from_utf8(body);
         text.map_err(|error| not_utf8(error.valid_up_to()).into())
     }
+}
+
+/// Returns the value of the cookie `name` that an answer with these headers sets: of several the last one counts, as in
+/// browsers.
+fn find_cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(SET_COOKIE).iter();
+    let texts = lines.filter_map(|line| line.to_str().ok());
+    let mut pairs = texts.filter_map(|text| text.split(';').next()?.split_once('='));
+    let (_, value) = pairs.rfind(|(key, _)| key.trim() == name)?;
+    Some(value.trim()).filter(|value| !value.is_empty())
 }
 
 impl<T: fmt::Debug> fmt::Debug for Response<T> {
@@ -228,6 +272,23 @@ fn not_utf8(from: usize) -> String {
 mod tests {
     use super::*;
     use serde_json::Value;
+
+    #[test]
+    fn the_last_cookie_of_a_name_counts() {
+        let mut headers = HeaderMap::new();
+        for line in [
+            "csrf=old; Path=/",
+            "csrf = a=b== ;HttpOnly",
+            "sid=1",
+            "gone=; Max-Age=0",
+            "odd",
+        ] {
+            headers.append(SET_COOKIE, line.parse().unwrap());
+        }
+        let found =
+            ["csrf", "sid", "gone", "odd", "Sid", "path"].map(|name| find_cookie(&headers, name));
+        assert_eq!(found, [Some("a=b=="), Some("1"), None, None, None, None]);
+    }
 
     fn read<T: FromBody>(body: &'static [u8]) -> Result<T, String> {
         T::from_body(&Bytes::from_static(body))

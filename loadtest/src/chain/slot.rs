@@ -89,6 +89,19 @@ impl<T> Slot<T> {
             reason: format!("`{variable}` is not text"),
         })
     }
+
+    /// The value of the cookie `name` that the answer set.
+    ///
+    /// # Errors
+    /// The cause of the slot, when it is empty.
+    pub fn cookie(
+        &self,
+        step: usize,
+        variable: &'static str,
+        name: &str,
+    ) -> Result<Option<&str>, Unmet> {
+        Ok(self.get(step, variable)?.find_cookie(name))
+    }
 }
 
 /// The parts of a response that a placeholder can take, for editors.
@@ -98,6 +111,8 @@ pub struct Answer<T> {
     pub response: T,
     /// `{{login.headers.location}}`: a header, whose name follows.
     pub headers: (),
+    /// `{{login.cookies.csrf}}`: a cookie that the answer set, whose name follows.
+    pub cookies: (),
 }
 
 /// A parameter of steps without a body, which code cannot call: the engine sends them, and a parameter such as

@@ -131,6 +131,49 @@ impl Vu {
         items.get(self.random_range(0..=last) as usize)
     }
 
+    /// Chooses one of `items`, each as often as its share of all weights; `None` if there are none, or all weights are 0.
+    /// Uses the same source as [`random`](Self::random).
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// const SIZES: [(&str, f64); 3] = [("S", 1.0), ("M", 3.5), ("L", 2.0)];
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn shop() {
+    ///     #[step(expect = 201)]
+    ///     fn order(vu: &mut Vu) -> Option<Request> {
+    ///         let (size, _) = vu.choose_weighted(&SIZES, |(_, weight)| *weight)?;
+    ///         Some(Request::post("/orders").json(&json!({ "size": size })))
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// A weight is negative, infinite or not a number.
+    #[track_caller]
+    pub fn choose_weighted<'a, T>(
+        &mut self,
+        items: &'a [T],
+        weight: impl Fn(&T) -> f64,
+    ) -> Option<&'a T> {
+        let mut total = 0.0;
+        let mut ends = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let weight = weight(item);
+            assert!(
+                weight.is_finite() && weight >= 0.0,
+                "the weight of item {at} is {weight}: a weight is a finite number, 0 or more"
+            );
+            total += weight;
+            ends.push(total);
+        }
+        let drawn = self.random() * total;
+        // The product may be rounded up to the total, which no end exceeds.
+        let chosen = ends.partition_point(|end| *end <= drawn && *end < total);
+        items.get(chosen).filter(|_| total > 0.0)
+    }
+
     /// A random UUID (version 4) as text. From the same source as [`random`](Self::random), so that
     /// two runs with the same seed send the same ones.
     pub fn uuid(&mut self) -> String {
@@ -435,6 +478,27 @@ mod tests {
         assert_eq!(vu.random_range(5..6), 5);
         assert_eq!(vu.random_range(u64::MAX..), u64::MAX);
         assert_eq!(vu.choose::<u8>(&[]), None);
+    }
+
+    #[test]
+    fn weights_say_how_often_each_item_is_chosen() {
+        let mut vu = Vu::new(0, 7);
+        let weights = [0.0, 3.0, 0.0, 1.0, 0.0];
+        let mut chosen = [0_u32; 5];
+        for _ in 0..4_000 {
+            let item = vu.choose_weighted(&[0, 1, 2, 3, 4], |item| weights[*item]);
+            chosen[*item.unwrap()] += 1;
+        }
+        assert_eq!([chosen[0], chosen[2], chosen[4]], [0; 3]);
+        assert!(chosen[1].abs_diff(3_000) < 100, "{chosen:?}");
+        assert_eq!(vu.choose_weighted(&[1, 2], |_| 0.0), None);
+        assert_eq!(vu.choose_weighted(&[] as &[u8], |_| 1.0), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "the weight of item 1 is -1: a weight is a finite number, 0 or more")]
+    fn no_weight_is_negative() {
+        Vu::new(0, 7).choose_weighted(&[1.0, -1.0], |weight| *weight);
     }
 
     #[test]

@@ -103,6 +103,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 reads: self.observer.extend_reads(def.reads),
                 timeout: self.request.timeout.unwrap_or(def.timeout),
                 redirects: def.redirects,
+                new_connection: def.new_connections,
                 unfinished: &cut.unfinished,
                 trace: (self.context.trace).map(|trace| trace.call(step, &requests)),
                 stream: def.stream.as_ref().map(|stream| StreamCall {

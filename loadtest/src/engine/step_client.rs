@@ -38,6 +38,8 @@ pub(super) struct StepClient<T> {
     pub(super) transport: T,
     pub(super) timeout: Duration,
     pub(super) redirects: u32,
+    /// Each request opens a connection of its own.
+    pub(super) new_connections: bool,
     /// The trace of the journey, and the number of requests of the step so far.
     pub(super) trace: Option<JourneyTrace>,
     pub(super) requests: Cell<u32>,
@@ -51,6 +53,7 @@ impl<T: Transport> StepClient<T> {
             transport,
             timeout: context.def.timeout,
             redirects: context.def.redirects,
+            new_connections: context.def.new_connections,
             trace: context.trace.cloned(),
             requests: Cell::default(),
             request_log,
@@ -112,6 +115,7 @@ impl<T: Transport> StepSender for StepClient<T> {
                 },
                 timeout: request.timeout.unwrap_or(self.timeout),
                 redirects: self.redirects,
+                new_connection: self.new_connections,
                 unfinished: open.unfinished(),
                 trace: (self.trace.as_ref())
                     .map(|trace| trace.call(self.request_log.step, &self.requests)),

@@ -183,6 +183,7 @@ impl<T: Transport> StepClient<T> {
             },
             timeout: request.timeout.unwrap_or(self.timeout),
             redirects: self.redirects,
+            new_connection: self.new_connections,
             unfinished: open.unfinished(),
             trace: (self.trace.as_ref())
                 .map(|trace| trace.call(self.request_log.step, &self.requests)),

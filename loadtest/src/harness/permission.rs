@@ -140,6 +140,7 @@ async fn fetch_authorization(
         },
         timeout: FETCH_TIMEOUT,
         redirects: 0,
+        new_connection: false,
         unfinished: &unfinished,
         trace: None,
         stream: None,

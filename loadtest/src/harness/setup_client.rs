@@ -98,6 +98,7 @@ impl StepSender for SetupWire {
                 },
                 timeout: request.timeout.unwrap_or(DEFAULT_TIMEOUT),
                 redirects: self.redirects,
+                new_connection: false,
                 unfinished: &unfinished,
                 trace: None,
                 stream: None,

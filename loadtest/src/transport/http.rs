@@ -157,6 +157,12 @@ impl Transport for HttpTransport {
     }
 
     fn begin(&mut self) {
+        if self.network.new_connections {
+            self.lanes.get_mut().clear();
+            if let Some(sockets) = self.sockets.get() {
+                sockets.close_channels();
+            }
+        }
         if self.network.cookies == Cookies::Iteration
             && let Some(jar) = &mut self.jar
         {
@@ -186,7 +192,9 @@ impl Transport for HttpTransport {
             progress.stream =
                 (call.stream).map(|_| Box::new(StreamProgress::new(start, self.is_watched)));
             progress.upgrade = call.websocket.map(|def| Box::new(Upgrade::begin(def)));
-            let idle = self.lanes.borrow_mut().pop();
+            let idle = (!call.new_connection)
+                .then(|| self.lanes.borrow_mut().pop())
+                .flatten();
             // A call that is dropped takes its lane along: the connection is of no more use.
             let mut lane =
                 idle.unwrap_or_else(|| Lane::new(&self.network, self.pools.as_ref(), self.number));
@@ -200,7 +208,7 @@ impl Transport for HttpTransport {
             let end = end.unwrap_or_else(Instant::now);
             let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
             // A WebSocket has the connection now. Users that hold one need no lane until their next request.
-            if opened.is_none() || lane.routes.keep_any() {
+            if !call.new_connection && (opened.is_none() || lane.routes.keep_any()) {
                 self.lanes.borrow_mut().push(lane);
             }
             progress.finish_call(end);
@@ -426,6 +434,7 @@ mod tests {
             },
             timeout: Duration::ZERO,
             redirects: 0,
+            new_connection: false,
             unfinished: &Cell::default(),
             trace: None,
             stream: None,

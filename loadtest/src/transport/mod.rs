@@ -133,6 +133,8 @@ pub(crate) struct Call<'a> {
     pub(crate) timeout: Duration,
     /// The most redirects that are followed; with 0 a redirect is a response like others.
     pub(crate) redirects: u32,
+    /// True if it opens a connection of its own, which is closed behind it.
+    pub(crate) new_connection: bool,
     /// Takes what there was of the call, where it is dropped before it is answered.
     pub(crate) unfinished: &'a Cell<UnfinishedExchange>,
     /// Its place in the trace of the journey, where requests carry one.

@@ -56,6 +56,8 @@ pub(crate) struct Network {
     pub(super) http: HttpVersion,
     /// The connections to an origin that users share, where they do.
     pub(super) connections: Option<u32>,
+    /// Each iteration of a user opens connections of its own.
+    pub(super) new_connections: bool,
     pub(super) cookies: Cookies,
     pub(super) run_id: HeaderValue,
 }
@@ -202,6 +204,7 @@ impl Network {
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             connections: None,
+            new_connections: false,
             cookies: Cookies::default(),
             run_id: header_safe_run_id(run_id),
         };
@@ -221,6 +224,7 @@ impl Network {
         self.tls = TlsConfig::read(client, root)?;
         self.http = client.http;
         self.connections = client.connections;
+        self.new_connections = client.new_connections;
         self.cookies = client.cookies;
         self.dns = client.dns;
         Ok(())
@@ -594,6 +598,7 @@ mod tests {
             tls: TlsConfig::default(),
             http: HttpVersion::default(),
             connections: None,
+            new_connections: false,
             cookies: Cookies::default(),
             run_id: header_safe_run_id("run \u{e9}\n7"),
         }

@@ -83,6 +83,16 @@ impl Sockets {
         }
     }
 
+    /// Closes the connections for gRPC calls, of which the next ones open others.
+    pub(super) fn close_channels(&self) {
+        self.grpc.close_all();
+    }
+
+    /// Returns scheme, host and port of the base URL.
+    pub(crate) fn base(&self) -> Option<&Origin> {
+        self.network.base().map(|base| &base.origin)
+    }
+
     /// Lets an operation pass, if it may happen now.
     ///
     /// # Errors

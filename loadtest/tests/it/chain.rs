@@ -470,6 +470,44 @@ fn what_is_missing_null_or_past_the_end_is_named() {
     assert!(events.contains(&order), "{events:?}");
 }
 
+#[scenario]
+fn cookies() {
+    #[step(get = "/")]
+    fn home();
+    #[step(post = "/orders", header("x-csrf", "{{home.cookies.csrf}}"), json = { "page": "{{home.cookies['p.q']}}" })]
+    fn order();
+    #[step]
+    fn cancel(home: &Response) -> Result<Request, Error> {
+        Ok(Request::delete("/orders").header("x-csrf", home.cookie("csrf")?))
+    }
+}
+
+#[test]
+fn cookies_of_an_answer_are_values_of_it() {
+    let mut user = User::new(cookies());
+    user.iterate(&[], |line| match line {
+        "GET /" => {
+            let mut answer = with_header("set-cookie", "csrf=a1; Path=/", "")?;
+            let more = http::HeaderValue::from_static("p.q=7; HttpOnly");
+            answer.headers_mut().append("set-cookie", more);
+            Some(answer)
+        }
+        _ => ok(""),
+    });
+    assert_eq!(
+        (&*user.sent[1].headers[0], &*user.sent[1].body),
+        ("x-csrf: a1", r#"{"page":"7"}"#)
+    );
+    assert_eq!(user.sent[2].headers, ["x-csrf: a1"]);
+    let events = user.iterate(&[], |_| ok(""));
+    let missing = Unmet::Missing {
+        step: 0,
+        variable: "home.cookies.csrf",
+    };
+    assert_eq!(events[1], Event::Unmet("order", missing));
+    assert_eq!(user.sent.len(), 3 + 1, "nothing is sent without it");
+}
+
 #[test]
 fn a_header_that_is_there_but_no_text_is_not_missing() {
     let mut user = User::new(templates());

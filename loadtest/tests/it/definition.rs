@@ -366,6 +366,7 @@ fn the_options_of_the_client_are_kept_and_steps_have_the_last_word() {
     let expected = Client {
         http: HttpVersion::Http2,
         connections: Some(8),
+        new_connections: false,
         cookies: Cookies::User,
         dns: Dns::Ttl,
         insecure: true,

@@ -309,6 +309,36 @@ fn a_connection_of_ones_own_is_an_operation_kept_by_its_user_and_its_bytes_count
 }
 
 #[scenario]
+fn with_a_target() {
+    #[step]
+    async fn line(net: &mut Net) -> Result<(), Error> {
+        let mut line = net.connect(net.target()?).await?;
+        line.write_all(b"ping\n").await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_client_finds_the_target_of_its_scenario() {
+    let run = || {
+        Run::new(with_a_target())
+            .load(Load::iterations(1, 1))
+            .without_validity()
+    };
+    let base = echo().replace("tcp://", "http://");
+    let card = run().base_url(base).run_blocking().unwrap();
+    assert_eq!(
+        rows(&card.steps[0]),
+        [(&*format!("connect {}", echo()), 1, 0)]
+    );
+    let card = run().run_blocking().unwrap();
+    let words =
+        "`net.target()`: the scenario has no target: give it `base = \"..\"` or a `#[target]`";
+    let errors = errors(&card);
+    assert!(errors[0].2.contains(words), "{errors:?}");
+}
+
+#[scenario]
 fn forbidden() {
     #[step]
     async fn foreign(net: &mut Net) -> Result<(), Error> {

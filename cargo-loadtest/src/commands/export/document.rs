@@ -191,6 +191,7 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
             "within_ms": to_ms(until.within),
         })),
         "redirects": step.redirects,
+        "new_connections": step.new_connections,
         "stream": step.stream.as_ref().map(describe_stream),
         "websocket": step.websocket.as_ref().map(|websocket| json!({
             "protocol": websocket.protocol,
@@ -317,6 +318,7 @@ mod tests {
         scenario.client = Client {
             http: HttpVersion::Http2,
             connections: Some(8),
+            new_connections: false,
             cookies: Cookies::Off,
             dns: Dns::Ttl,
             insecure: true,

@@ -195,6 +195,7 @@ mod tests {
         scenario.client = Client {
             http: HttpVersion::Http2,
             connections: Some(8),
+            new_connections: false,
             insecure: true,
             ..Client::DEFAULT
         };

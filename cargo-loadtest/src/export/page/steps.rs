@@ -4,7 +4,7 @@ use super::{
     Block, Column, Form, Section, Sentence, Table, TableCell, TableRow, Tone, tone_of_letter,
 };
 use crate::export::chart::{self, paint_of};
-use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, SlowRow, StepRow};
+use loadtest_model::card::{Card, GroupRow, InnerRow, LossKind, Quantiles, SlowRow, StepRow};
 use loadtest_model::definition::Part;
 use loadtest_model::display;
 use std::cmp::Reverse;
@@ -154,6 +154,9 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
     if !request.is_empty() {
         name = name.note(Form::Code, request.join(" "));
     }
+    if let Some(done) = &step.done {
+        name = name.note(Form::Figure, describe_done(done));
+    }
     let mut errors = TableCell::optional(step.error_rate, display::format_percent)
         .tone(Tone::alarm(step.failed > 0));
     if step.partial_answers > 0 {
@@ -172,6 +175,16 @@ fn step_cells(card: &Card, at: usize, step: &StepRow) -> Vec<TableCell> {
         TableCell::optional(step.time_share, display::format_percent),
         TableCell::optional(step.received_bytes_per_second, display::format_throughput),
     ]
+}
+
+/// Describes how long it took until `until` held, pauses included: `until done: p50 152 ms, p95 190 ms, p99 201 ms`.
+fn describe_done(done: &Quantiles) -> String {
+    let quantiles = [("p50", done.p50), ("p95", done.p95), ("p99", done.p99)];
+    let shown = quantiles.iter().filter_map(|(name, time)| {
+        let time = display::format_duration((*time)?);
+        Some(format!("{name} {time}"))
+    });
+    format!("until done: {}", shown.collect::<Vec<_>>().join(", "))
 }
 
 /// Builds the row of a group, which stands above those of its steps.

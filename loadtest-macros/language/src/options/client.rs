@@ -22,6 +22,8 @@ pub(crate) struct ClientOptions {
     pub(crate) http: Option<(&'static str, Span)>,
     /// The shared connections, and the place of the option.
     pub(crate) connections: Option<(u32, Span)>,
+    /// Each iteration opens connections of its own.
+    pub(crate) new_connections: bool,
     /// The variant of `Cookies`.
     pub(crate) cookies: Option<&'static str>,
     /// The variant of `Dns`.
@@ -43,8 +45,13 @@ impl ClientOptions {
                 self.http = Some(parse_spanned_word(input, &HTTP, wanted)?);
             }
             "connections" => {
-                let wanted = "expected how many HTTP/2 connections the users share, 1 to 10000: `connections = 8`";
+                let wanted = "expected how many HTTP/2 connections the users share, 1 to 10000: `connections = 8`; or \
+                              `connections = new`: each journey opens its own";
                 input.parse::<Token![=]>()?;
+                if parse_new(input) {
+                    self.new_connections = true;
+                    return Ok(());
+                }
                 let count = parse_whole(input, 1.0..=10_000.0, wanted)?;
                 self.connections = Some((count as u32, key.span()));
             }
@@ -71,6 +78,15 @@ impl ClientOptions {
         }
         Ok(())
     }
+}
+
+/// Takes the word `new`, if that comes next.
+pub(super) fn parse_new(input: ParseStream<'_>) -> bool {
+    let is_new = input
+        .fork()
+        .parse::<Ident>()
+        .is_ok_and(|word| word == "new");
+    is_new && input.parse::<Ident>().is_ok()
 }
 
 /// Parses one of `words`, and returns what it stands for.

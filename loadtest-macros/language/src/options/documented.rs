@@ -27,6 +27,7 @@ macro_rules! scenario_options {
 | `basic = ("ada", "lovelace")` | the header `authorization: Basic ..` of every step that does not set one itself |
 | `http = 2` | the version of the protocol, `1`, `2` or `3`, which needs the feature `http3`; without it, what the target chooses over TLS, and HTTP/1.1 in the clear |
 | `connections = 8` | with `http = 2`, the users share so many connections, in all; without it, each user has its own |
+| `connections = new` | each journey opens connections of its own, as new visitors do; without it, a user keeps its own |
 | `cookies = user` | how long a cookie is kept: for the `user`, for the `iteration`, or `off` |
 | `dns = ttl` | new connections look the host up again, as its addresses may change; without it, each host is looked up once, before the run |
 | `insecure = true` | certificates go unchecked, and the report says so |
@@ -67,6 +68,7 @@ macro_rules! step_options {
 | `once` | the step runs in the first iteration of a virtual user, and its answer is kept |
 | `last` | the step runs once for each virtual user, after its last iteration, when the load is over |
 | `redirects = 5` | how many redirects the step follows; without it, those of the scenario |
+| `connections = new` | each request of the step opens a connection of its own |
 | `jar = admin` | read and keep cookies in a jar of that name; default: that of the virtual user |
 
 | all but `async` steps | |

@@ -1,6 +1,7 @@
 //! The options of `#[step(..)]`.
 
 use super::body::BodyOption;
+use super::client::parse_new;
 use super::documented::{SCENARIO_TABLE, STEP_TABLE, option_names};
 use super::fields::{Field, FieldsOf, fields};
 use super::graphql::{GRAPHQL_OPTIONS, GraphqlOptions};
@@ -22,7 +23,7 @@ use super::{
 use crate::suggest::MacroErrors;
 use crate::template::{Template, TemplatePart};
 use loadtest_model::threshold::Scope;
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
@@ -57,6 +58,8 @@ pub(crate) struct StepOptions {
     pub(crate) websocket: WebSocketOptions,
     pub(crate) graphql: GraphqlOptions,
     pub(crate) redirects: Option<u32>,
+    /// The place of `connections = new`.
+    pub(crate) new_connections: Option<Span>,
     /// The name of the cookie jar.
     pub(crate) jar: Option<Ident>,
     pub(crate) stop_on_failure: bool,
@@ -152,6 +155,15 @@ impl StepOptions {
             }
             "json" | "form" | "body" | "multipart" => self.parse_body_option(&key, &name, input)?,
             "redirects" => self.redirects = Some(parse_redirects(input)?),
+            "connections" => {
+                input.parse::<Token![=]>()?;
+                if !parse_new(input) {
+                    let wanted = "a step has `connections = new`: each of its requests opens a connection of its own; how many \
+                                  connections the users share is an option of the scenario";
+                    return Err(input.error(wanted));
+                }
+                self.new_connections = Some(key.span());
+            }
             "jar" => self.jar = Some(parse_jar(input)?),
             "good" => self.parse_good(&key, input)?,
             name if GRAPHQL_OPTIONS.contains(&name) => self.graphql.parse_option(&key, input)?,

@@ -146,6 +146,7 @@ fn render_client_def(client: &ClientOptions) -> TokenStream {
         }
     };
     let connections = render_option(client.connections.map(|(count, _)| quote!(#count)));
+    let new_connections = client.new_connections;
     let cookies = variant(client.cookies.unwrap_or("Iteration"));
     let dns = variant(client.dns.unwrap_or("Pinned"));
     let insecure = client.insecure;
@@ -155,6 +156,7 @@ fn render_client_def(client: &ClientOptions) -> TokenStream {
         ::loadtest::__private::Client {
             http: #http,
             connections: #connections,
+            new_connections: #new_connections,
             cookies: ::loadtest::__private::Cookies::#cookies,
             dns: ::loadtest::__private::Dns::#dns,
             insecure: #insecure,
@@ -225,6 +227,7 @@ fn render_step_def(
     let fingerprint = render_text(&step.fingerprint);
     let sends_itself = matches!(step.form, StepForm::Sender { .. });
     let redirects = options.redirects.unwrap_or(redirects);
+    let new_connections = options.new_connections.is_some();
     quote! {
         ::loadtest::__private::StepDef {
             name: #name,
@@ -243,6 +246,7 @@ fn render_step_def(
             retry: #retry,
             until: #until,
             redirects: #redirects,
+            new_connections: #new_connections,
             weight: #weight,
             one_of: #one_of,
             group: #group,

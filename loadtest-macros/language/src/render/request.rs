@@ -184,6 +184,10 @@ fn render_access(placeholder: &Placeholder) -> TokenStream {
             let name = render_header_name(name);
             quote!(self.#slot.header(#step, #variable, &#name)?)
         }
+        ValueAccess::Cookie { step, name } => {
+            let slot = super::slot_ident(*step);
+            quote!(self.#slot.cookie(#step, #variable, #name)?)
+        }
         ValueAccess::Untyped(segments) => {
             let segments = segments.iter().map(|segment| match segment {
                 PathSegment::Field(key) | PathSegment::Key(key) => {

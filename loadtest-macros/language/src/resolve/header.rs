@@ -142,7 +142,10 @@ impl ResolvedScenario {
         let reads: Vec<_> = self.steps[at]
             .placeholders()
             .filter_map(|placeholder| {
-                let is_header = matches!(placeholder.access, ValueAccess::Header { .. });
+                let is_header = matches!(
+                    placeholder.access,
+                    ValueAccess::Header { .. } | ValueAccess::Cookie { .. }
+                );
                 Some((
                     placeholder.origin.step_index()?,
                     is_header,

@@ -20,6 +20,14 @@ pub(super) fn check_limits(scenario: &ResolvedScenario, errors: &mut MacroErrors
                 errors.add_on(&limit.written, message);
             } else if is_of_streams(metric) && !step.response.is_stream() {
                 errors.add_on(&limit.written, explain_missing_events(metric, step));
+            } else if matches!(metric, Metric::Time(Part::Done, _))
+                && step.options.repeat.until.is_none()
+            {
+                let message = format!(
+                    "`done` is the time until `until` holds, and `{}` has no `until`: write the limit without `done.`",
+                    step.name
+                );
+                errors.add_on(&limit.written, message);
             }
         }
     }

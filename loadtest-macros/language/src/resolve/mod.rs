@@ -184,6 +184,7 @@ pub(crate) fn resolve_scenario(
     limits::check_limits(&resolved, errors);
     resolved.check_display_names(errors);
     resolved.check_connections(errors);
+    resolved.check_new_connections(errors);
     resolved.check_jars(errors);
     resolved.check_groups(errors);
     resolved
@@ -451,6 +452,24 @@ impl ResolvedScenario {
                 "`connections` needs `http = 2`: requests share connections over HTTP/2 alone";
             // The place to change: another version, else the option that needs one.
             errors.add_at(client.http.map_or(span, |(_, span)| span), message);
+        }
+    }
+
+    /// What goes over a connection of its own shares none.
+    fn check_new_connections(&self, errors: &mut MacroErrors) {
+        for step in &self.steps {
+            let Some(span) = step.options.new_connections else {
+                continue;
+            };
+            if self.options.client.connections.is_some() {
+                let message = "the users of this scenario share connections: leave out `connections = new` here, or \
+                               `connections = ..` in `#[scenario(..)]`";
+                errors.add_at(span, message);
+            } else if step.response.is_socket() {
+                let message =
+                    "a WebSocket has a connection of its own anyway: leave out `connections = new`";
+                errors.add_at(span, message);
+            }
         }
     }
 

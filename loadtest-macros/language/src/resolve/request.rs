@@ -94,6 +94,11 @@ pub(crate) enum ValueAccess {
         step: usize,
         name: String,
     },
+    /// A cookie that the answer of a step sets.
+    Cookie {
+        step: usize,
+        name: String,
+    },
     /// Fields that rustc checks; for each whether it is in a literal.
     Typed {
         segments: Vec<(PathSegment, Span)>,
@@ -429,8 +434,16 @@ fn response_access(
             *span,
             format!("name one header: `{{{{{root}.headers.location}}}}`"),
         ),
+        ("cookies", [(PathSegment::Field(name) | PathSegment::Key(name), _)]) => {
+            let name = name.clone();
+            Ok(ValueAccess::Cookie { step, name })
+        }
+        ("cookies", _) => error(
+            *span,
+            format!("name one cookie: `{{{{{root}.cookies.csrf}}}}`"),
+        ),
         (other, rest) => {
-            let near = did_you_mean(other, ["response", "headers"]);
+            let near = did_you_mean(other, ["response", "headers", "cookies"]);
             let hint = if near.is_empty() && rest.is_empty() {
                 format!("; did you mean `{{{{{root}.response.{other}}}}}`?")
             } else {
@@ -438,7 +451,7 @@ fn response_access(
             };
             error(
                 *span,
-                format!("a step has `response` and `headers`, not `{other}`{hint}"),
+                format!("a step has `response`, `headers` and `cookies`, not `{other}`{hint}"),
             )
         }
     }

@@ -78,7 +78,7 @@ impl RequestResolver<'_> {
         };
         if let Some((PathSegment::Field(field), span)) = segments.first()
             && !is_untyped
-            && matches!(field.as_str(), "response" | "headers")
+            && matches!(field.as_str(), "response" | "headers" | "cookies")
         {
             let (source, root) = (&path.source, &path.root);
             let message = format!(

@@ -104,6 +104,9 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         body,
         connections: _,
     } = row.phases;
+    if let Some(waited) = explain_pauses(tally) {
+        return waited;
+    }
     let known = row.phases.total();
     // A request that ends at its deadline has no phase of the answer that it waited for.
     let total = known.max(tally.service.sum());
@@ -168,6 +171,17 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         };
         format!("{} of its time is {what}: {}.", share(connect), opened())
     }
+}
+
+/// Explains the time of a step that mostly waits before it asks again.
+fn explain_pauses(tally: &StepTally) -> Option<String> {
+    let done = tally.done.as_ref()?;
+    let spent = done.ok.sum() + done.failed.sum();
+    let pauses = spent.saturating_sub(tally.response.sum() + tally.failed_response.sum());
+    (pauses * 2 > spent).then(|| {
+        let share = display::format_whole_percent(pauses.as_secs_f64() / spent.as_secs_f64());
+        format!("{share} of its time is the pauses of `until`: the target was not done yet when it was asked.")
+    })
 }
 
 /// Counts the failures of a step whose kind is wanted.

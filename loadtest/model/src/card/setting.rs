@@ -105,13 +105,14 @@ fn describe_client(record: &ScenarioRecord) -> String {
             _ => "HTTP/1.1, or 2 where the target chooses it",
         },
     };
-    let connections = client.connections.map_or_else(
-        || "a connection for each user".to_owned(),
-        |count| {
+    let connections = match client.connections {
+        Some(count) => {
             let connections = display::format_counted(count.into(), "connection");
             format!("{connections} that all users share")
-        },
-    );
+        }
+        None if client.new_connections => "new connections for each journey".to_owned(),
+        None => "a connection for each user".to_owned(),
+    };
     format!("{version}, {connections}")
 }
 

@@ -71,7 +71,10 @@ pub struct StepRow {
     pub service: Quantiles,
     /// Response time of failed executions that did not time out.
     pub failed_response: Quantiles,
-    /// The share of the service time of all executions of all steps; `None` of a step that runs once per user.
+    /// Of a step with `until`: the response time with the pauses between its requests, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<Quantiles>,
+    /// The share of the service time of all executions of all steps, pauses of `until` included; `None` of a step that runs once per user.
     pub time_share: Option<f64>,
     /// The parts of its service time.
     pub phases: Phases,
@@ -210,6 +213,9 @@ impl StepRow {
             response: Quantiles::from_times(&tally.times()),
             service: Quantiles::from_times(&tally.service_times()),
             failed_response: Quantiles::from_histogram(&tally.failed_response),
+            done: tally
+                .done_times()
+                .map(|times| Quantiles::from_times(&times)),
             time_share: (is_repeated && !all_time.is_zero())
                 .then(|| tally.time_spent().as_secs_f64() / all_time.as_secs_f64()),
             phases: Phases {

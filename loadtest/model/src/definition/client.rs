@@ -15,6 +15,9 @@ pub struct Client {
     /// has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
+    /// True if each iteration opens connections of its own, as new visitors do: `connections = new`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub new_connections: bool,
     /// The lifetime of a cookie: `cookies = user`.
     pub cookies: Cookies,
     /// For how long the addresses of a host serve: `dns = ttl`.
@@ -73,6 +76,7 @@ impl Client {
     pub const DEFAULT: Self = Self {
         http: HttpVersion::Negotiated,
         connections: None,
+        new_connections: false,
         cookies: Cookies::Iteration,
         dns: Dns::Pinned,
         insecure: false,

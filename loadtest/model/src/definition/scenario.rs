@@ -139,6 +139,9 @@ pub struct StepDef {
     /// The maximum number of redirects to follow.
     #[serde(default)]
     pub redirects: u32,
+    /// True if each request goes over a connection of its own: `connections = new`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub new_connections: bool,
     /// The probability that the step runs in an iteration: more than 0, at most 1.
     pub weight: f64,
     /// The choice of which one step runs at most; its steps share a draw.
@@ -308,6 +311,7 @@ impl StepDef {
             retry: None,
             until: None,
             redirects: 0,
+            new_connections: false,
             weight: 1.0,
             one_of: None,
             group: None,

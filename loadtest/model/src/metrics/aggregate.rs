@@ -255,6 +255,7 @@ fn times_of(step: &StepTally, part: Part) -> Option<Times<'_>> {
     let times = match part {
         Part::Whole => return Some(step.times()),
         Part::Service => return Some(step.service_times()),
+        Part::Done => return step.done_times(),
         Part::Connect => Some(&step.phases.connect),
         Part::Tls => Some(&step.phases.tls),
         Part::FirstByte => Some(&step.phases.first_byte),

@@ -36,9 +36,9 @@ pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use own::{GaugeTally, OwnTally};
 pub use slowest::{SlowJourney, SlowStep, Slowest};
 pub use tally::{
-    Broken, DependencyTally, EndedRow, EndedStep, EndedTally, ErrorTally, Frame, GradedTimes,
-    GroupSample, GroupTally, InnerTally, JourneyTally, MessageCounts, Panicked, PhaseTally,
-    StepTally, StreamSample, StreamTally, TailShare, Tally, Windows,
+    Broken, DependencyTally, DoneTimes, EndedRow, EndedStep, EndedTally, ErrorTally, Frame,
+    GradedTimes, GroupSample, GroupTally, InnerTally, JourneyTally, MessageCounts, Panicked,
+    PhaseTally, StepTally, StreamSample, StreamTally, TailShare, Tally, Windows,
 };
 pub use times::{CompactTimes, Times};
 pub use traffic::{Phases, Traffic};

@@ -114,9 +114,21 @@ impl StepTally {
         Times::new(&self.service, &[self.failed_service()])
     }
 
-    /// The service time of all executions.
+    /// The service time of all executions; of a step with `until` with the pauses between its requests, in which the target
+    /// was not done yet.
     pub fn time_spent(&self) -> Duration {
-        self.service.sum() + self.failed_service().sum()
+        let service = self.service.sum() + self.failed_service().sum();
+        let done = self
+            .done
+            .as_ref()
+            .map(|done| done.ok.sum() + done.failed.sum());
+        done.map_or(service, |done| done.max(service))
+    }
+
+    /// The times until the answer came that `until` waits for.
+    pub fn done_times(&self) -> Option<Times<'_>> {
+        let done = self.done.as_ref()?;
+        Some(Times::new(&done.ok, &[&done.failed]))
     }
 
     /// The service times of what failed; records that lack them have its response times.

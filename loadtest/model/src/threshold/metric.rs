@@ -54,6 +54,8 @@ pub enum Part {
     Whole,
     /// Service times: response times without the delay of the start.
     Service,
+    /// Of steps with `until`: response times with the pauses until it holds.
+    Done,
     /// Opening TCP connections.
     Connect,
     /// TLS handshakes.
@@ -267,8 +269,9 @@ impl Metric {
 
 impl Part {
     /// The parts that have a word, which stands before the statistic.
-    pub const NAMED: [Self; 10] = [
+    pub const NAMED: [Self; 11] = [
         Self::Service,
+        Self::Done,
         Self::Connect,
         Self::Tls,
         Self::FirstByte,
@@ -285,6 +288,7 @@ impl Part {
         match self {
             Self::Whole => "",
             Self::Service => "service",
+            Self::Done => "done",
             Self::Connect => "connect",
             Self::Tls => "tls",
             Self::FirstByte => "first_byte",

@@ -250,7 +250,7 @@ fn every_mistake_says_what_to_write() {
             "latency",
             "unknown metric `latency`; there is `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, \
              `skips`, `dropped`, `retries`, `rps`, `throughput`, `good`, `good_rate`, `units`; before a statistic \
-             (`service.p95`) `service`, `connect`, `tls`, `first_byte`, `body`, `first_event`, `gap`, `per_unit`, \
+             (`service.p95`) `service`, `done`, `connect`, `tls`, `first_byte`, `body`, `first_event`, `gap`, `per_unit`, \
              `failed`, `lateness`; and of the scenario's own `count(..)`, `rate(..)`, `time(..)`, `gauge(..)`",
         ),
         ("p99.9 < 1s", "p99.9", "`p99.9` is written `p99_9`"),

@@ -159,6 +159,15 @@ impl<T: Transport> VirtualUser<T> {
                     tally.steps[step].partial_answers += u64::from(is_partial);
                     sample.tally(&mut tally.steps[step], &result);
                     tally.steps[step].good += u64::from(is_good);
+                    if def.until.is_some() {
+                        let done = tally.steps[step].done.get_or_insert_default();
+                        let times = if result.is_ok() {
+                            &mut done.ok
+                        } else {
+                            &mut done.failed
+                        };
+                        times.record(response + attempt.paused);
+                    }
                 });
                 let ended_at = ended_at.unwrap_or_else(Instant::now);
                 state.count_ended(ended_at, |ended| {

@@ -476,6 +476,10 @@ fn a_step_asks_until_the_answer_is_there() {
     assert_eq!((step.requests, step.retries), (3, 2));
     assert_eq!(only(&step.service), ms(50));
     assert_eq!(step.statuses, [(200, 3)].into());
+    let done = step.done.as_ref().unwrap();
+    assert_eq!((only(&done.ok), done.failed.count()), (ms(1_050), 0));
+    assert_eq!(step.time_spent(), ms(1_050));
+    assert_eq!(all.steps[1].done, None);
     assert_eq!(all.steps[1].ok, 1);
     assert_eq!(
         only(&all.journey.time),
@@ -518,6 +522,8 @@ fn what_an_answer_takes_is_part_of_the_time_that_a_step_waits() {
     // the third would be sent at 2 400 ms
     assert_eq!(seen, [ms(0), ms(1_200)]);
     assert_eq!(only(&all.steps[0].failed_response), ms(1_400));
+    let done = all.steps[0].done.as_ref().unwrap();
+    assert_eq!((done.ok.count(), only(&done.failed)), (0, ms(1_900)));
 }
 
 #[test]

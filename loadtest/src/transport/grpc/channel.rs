@@ -99,6 +99,11 @@ impl GrpcChannels {
         }
     }
 
+    /// Lets the next calls open connections of their own. A call under way keeps its own until it ends.
+    pub(crate) fn close_all(&self) {
+        self.channels.borrow_mut().clear();
+    }
+
     /// Finds the way to `uri`, a path below the base or an absolute URL.
     ///
     /// # Errors

@@ -1,11 +1,12 @@
 //! Connections: kept, lost, opened anew, and what is sent again.
 
 use super::user::{
-    BODY, NOTHING, PATIENCE, failed, get, ok, request, run, run_on_stopped_clock, send, until, user,
+    BODY, NOTHING, PATIENCE, failed, get, ok, request, run, run_on_stopped_clock, send, until,
+    user, user_of,
 };
 use crate::transport::{Call, HttpTransport, Network, Transport, UnfinishedExchange};
 use http::Method;
-use loadtest_model::definition::Expect;
+use loadtest_model::definition::{Client, Expect};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::cell::Cell;
@@ -39,6 +40,47 @@ fn each_user_has_a_connection_of_its_own() {
         }
     });
     assert_eq!((server.requests(), server.connections()), (8, 4));
+}
+
+#[test]
+fn new_visitors_open_connections_in_each_iteration_or_for_each_request() {
+    let server = Server::start(|_| Reply::status(200));
+    let client = Client {
+        new_connections: true,
+        ..Client::default()
+    };
+    run(async {
+        let mut user = user_of(&server.url(), &client).await;
+        for _ in 0..3 {
+            user.begin();
+            let first = send(&mut user, &get("/"), NOTHING).await;
+            assert!(first.phases.connect.is_some());
+            let second = send(&mut user, &get("/"), NOTHING).await;
+            assert!(second.phases.connect.is_none());
+        }
+    });
+    assert_eq!((server.requests(), server.connections()), (6, 3));
+    run(async {
+        let user = user(&server.url()).await;
+        for at in 0..6 {
+            let call = Call {
+                request: &get("/"),
+                expect: &Expect::SUCCESS,
+                reads: NOTHING,
+                timeout: PATIENCE,
+                redirects: 0,
+                new_connection: at % 2 == 1,
+                unfinished: &Cell::default(),
+                trace: None,
+                stream: None,
+                websocket: None,
+                is_graphql: false,
+            };
+            ok(user.send(call).await);
+        }
+    });
+    // One for the requests that keep theirs, and one for each of the others.
+    assert_eq!((server.requests(), server.connections()), (12, 3 + 1 + 3));
 }
 
 #[test]
@@ -373,6 +415,7 @@ fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
             reads: NOTHING,
             timeout: PATIENCE,
             redirects: 0,
+            new_connection: false,
             unfinished: &Cell::default(),
             trace: None,
             stream: None,
@@ -400,6 +443,7 @@ fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
             reads: BODY,
             timeout: PATIENCE,
             redirects: 0,
+            new_connection: false,
             unfinished: &unfinished,
             trace: None,
             stream: None,

@@ -33,6 +33,7 @@ async fn send_within(
         reads,
         timeout,
         redirects: 0,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: None,
         stream: None,

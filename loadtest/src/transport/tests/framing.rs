@@ -195,6 +195,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
                 reads: BODY,
                 timeout: DEADLINE,
                 redirects: 0,
+                new_connection: false,
                 unfinished: &Cell::default(),
                 trace: None,
                 stream: None,

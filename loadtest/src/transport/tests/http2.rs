@@ -721,6 +721,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     reads: BODY,
                     timeout: DEADLINE,
                     redirects: 0,
+                    new_connection: false,
                     unfinished: &Cell::default(),
                     trace: None,
                     stream: None,

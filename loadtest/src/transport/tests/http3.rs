@@ -630,6 +630,7 @@ async fn send_within(
         reads: BODY,
         timeout,
         redirects: 0,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: None,
         stream: None,

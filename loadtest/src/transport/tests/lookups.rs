@@ -201,6 +201,7 @@ fn a_lookup_blocks_nobody_serves_all_who_wait_and_ends_no_later_than_the_request
             reads: NOTHING,
             timeout,
             redirects: 0,
+            new_connection: false,
             unfinished: &unfinished,
             trace: None,
             stream: None,

@@ -143,6 +143,7 @@ async fn send_request(user: &HttpTransport, request: &RequestBuf, timeout: Durat
         reads: BODY,
         timeout,
         redirects: 0,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: None,
         stream: None,

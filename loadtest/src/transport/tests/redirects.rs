@@ -268,6 +268,7 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 reads: NOTHING,
                 timeout: DEADLINE,
                 redirects: 5,
+                new_connection: false,
                 unfinished: &Cell::default(),
                 trace: None,
                 stream: None,

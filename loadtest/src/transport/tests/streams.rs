@@ -33,6 +33,7 @@ async fn read(user: &mut HttpTransport, path: &str, def: &StreamDef) -> Exchange
         },
         timeout: PATIENCE,
         redirects: 0,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: None,
         stream: Some(StreamCall {

@@ -36,6 +36,7 @@ async fn send(
         reads: NOTHING,
         timeout: PATIENCE,
         redirects: 3,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: Some(trace),
         stream: None,

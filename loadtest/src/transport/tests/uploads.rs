@@ -132,6 +132,7 @@ fn uploads_over_http2_are_a_phase_whether_the_connection_is_shared_or_not() {
                 reads: BODY,
                 timeout: PATIENCE,
                 redirects: 0,
+                new_connection: false,
                 unfinished: &unfinished,
                 trace: None,
                 stream: None,

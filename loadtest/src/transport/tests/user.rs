@@ -133,6 +133,7 @@ pub(crate) async fn follow(
         reads,
         timeout: PATIENCE,
         redirects,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: None,
         stream: None,

@@ -28,6 +28,7 @@ pub(super) async fn open(
         reads: NOTHING,
         timeout: PATIENCE,
         redirects: 0,
+        new_connection: false,
         unfinished: &Cell::default(),
         trace: None,
         stream: None,

@@ -39,3 +39,9 @@ fn untagged() {
     #[step(get = "/")]
     fn first();
 }
+
+#[scenario(base = "http://127.0.0.1:1")]
+fn not_until() {
+    #[step(get = "/", done.p95 < 2s)]
+    fn first();
+}

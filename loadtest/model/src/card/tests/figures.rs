@@ -412,6 +412,41 @@ fn the_time_of_requests_that_were_lost_and_sent_again_is_told_as_such() {
 }
 
 #[test]
+fn a_step_that_waits_until_the_target_is_done_takes_the_time_of_its_pauses() {
+    let mut record = record(&["poll", "read"]);
+    for (at, time) in [(0, 4), (1, 100)] {
+        let step = &mut record.windows.steady.steps[at];
+        *step = StepTally {
+            executed: 10,
+            ok: 10,
+            requests: 10,
+            ..StepTally::default()
+        };
+        step.response.record_n(ms(time), 10);
+        step.service.record_n(ms(time), 10);
+        step.phases.first_byte.record_n(ms(time), 10);
+    }
+    let poll = |record: &ScenarioRecord| {
+        let card = Card::grade(record, None);
+        (card.bottleneck.unwrap(), card.steps[0].done)
+    };
+    let (bottleneck, done) = poll(&record);
+    assert_eq!((&*bottleneck.name, done), ("read", None));
+    let times = record.windows.steady.steps[0].done.insert(Box::default());
+    times.ok.record_n(ms(400), 9);
+    times.failed.record(ms(800));
+    let (bottleneck, done) = poll(&record);
+    assert_eq!(&*bottleneck.name, "poll");
+    assert_eq!(
+        bottleneck.why,
+        "99 % of its time is the pauses of `until`: the target was not done yet when it was asked."
+    );
+    // A failure makes no percentile better.
+    let done = done.unwrap();
+    assert_eq!((done.samples, done.p99), (10, Some(ms(800))));
+}
+
+#[test]
 fn without_a_request_there_is_no_rate_of_requests() {
     let mut record = record(&["ping"]);
     record.windows.steady.steps[0].requests = 0;

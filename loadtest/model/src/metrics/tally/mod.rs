@@ -16,7 +16,9 @@ pub use group::{GroupSample, GroupTally};
 pub use journey::{JourneyTally, TailShare};
 use serde::{Deserialize, Serialize, Serializer};
 use std::time::Duration;
-pub use step::{ErrorTally, GradedTimes, InnerTally, MessageCounts, PhaseTally, StepTally};
+pub use step::{
+    DoneTimes, ErrorTally, GradedTimes, InnerTally, MessageCounts, PhaseTally, StepTally,
+};
 pub use stream::{StreamSample, StreamTally};
 
 /// The measurements of one second, as the journal keeps them. Several frames of the same second add up.

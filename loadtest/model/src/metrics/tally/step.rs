@@ -95,6 +95,9 @@ pub struct StepTally {
     /// The times that ok executions are graded by, as far as they are others than those in `response`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graded: Option<Box<GradedTimes>>,
+    /// How long it took until the answer came that `until` waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub done: Option<Box<DoneTimes>>,
     /// The requests of a step that sends for itself, a row per name.
     pub inner: Vec<InnerTally>,
     /// The slowest execution of those in `response` whose journey is sampled.
@@ -114,6 +117,17 @@ pub struct GradedTimes {
     pub left_out: Histogram,
     /// The times to the first events of these streams.
     pub in_their_place: Histogram,
+}
+
+/// Response times with the pauses of `until`: from when the first request was due to the end of the last one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DoneTimes {
+    /// Those of ok executions.
+    pub ok: Histogram,
+    /// Those of failed ones.
+    #[serde(skip_serializing_if = "Histogram::is_empty")]
+    pub failed: Histogram,
 }
 
 /// The requests of one name within a step that sends for itself.
@@ -285,6 +299,11 @@ impl StepTally {
         self.partial_answers += other.partial_answers;
         if let Some(theirs) = &other.stream {
             self.stream.get_or_insert_default().merge(theirs);
+        }
+        if let Some(theirs) = &other.done {
+            let ours = self.done.get_or_insert_default();
+            ours.ok.merge(&theirs.ok);
+            ours.failed.merge(&theirs.failed);
         }
         if let Some(theirs) = &other.graded {
             let ours = self.graded.get_or_insert_default();
