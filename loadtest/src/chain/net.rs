@@ -73,31 +73,31 @@ impl Net {
     }
 
     /// Returns the address of the target of the scenario, for a client that connects to it: `tcp://127.0.0.1:41873`, of
-    /// which a `#[target]` has just chosen the port.
+    /// which the start has chosen the port.
     ///
-    /// ```no_run
+    /// ```
     /// use loadtest::prelude::*;
     ///
     /// #[scenario]
     /// fn cache() {
-    ///     #[target]
-    ///     fn start() -> Result<Target, TargetError> {
+    ///     #[setup]
+    ///     fn server() -> Result<Target, TargetError> {
     ///         Target::binary("target/release/cache").args(["--port", "{port}"]).start()
     ///     }
     ///
-    ///     #[step(once)]
-    ///     async fn client(net: &mut Net) -> Result<Stream, Error> {
-    ///         Ok(net.connect(net.target()?).await?)
+    ///     #[step]
+    ///     async fn ping(net: &mut Net) -> Result<(), Error> {
+    ///         net.connect(net.target()?).await?;
+    ///         Ok(())
     ///     }
     /// }
-    /// # use loadtest::Stream;
     /// ```
     ///
     /// # Errors
     /// The scenario has no base URL.
     pub fn target(&self) -> Result<String, MeasureError> {
         let base = self.sockets()?.base().ok_or_else(|| {
-            let reason = "`net.target()`: the scenario has no target: give it `base = \"..\"` or a `#[target]`";
+            let reason = "`net.target()`: the scenario has no target: give it `base = \"..\"` or a `#[setup]` that returns a `Target`";
             Failure::new(ErrorKind::StepError, reason)
         })?;
         Ok(format!("tcp://{}:{}", base.host, base.port))

@@ -332,8 +332,7 @@ fn a_client_finds_the_target_of_its_scenario() {
         [(&*format!("connect {}", echo()), 1, 0)]
     );
     let card = run().run_blocking().unwrap();
-    let words =
-        "`net.target()`: the scenario has no target: give it `base = \"..\"` or a `#[target]`";
+    let words = "`net.target()`: the scenario has no target: give it `base = \"..\"` or a `#[setup]` that returns a `Target`";
     let errors = errors(&card);
     assert!(errors[0].2.contains(words), "{errors:?}");
 }
