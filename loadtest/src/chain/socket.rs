@@ -93,8 +93,8 @@ pub struct OutgoingMessage {
     data: Bytes,
 }
 
-/// What can be sent over a WebSocket: a reference to what serde can serialize, as JSON in a text; text, as a `&str` or
-/// a `String`; and bytes, as [`Bytes`] or a `Vec<u8>`.
+/// What can be sent over a WebSocket: a reference to what serde can serialize, as JSON in a text; text, as a `&str`, a
+/// `String` or a reference to one; and bytes, as [`Bytes`], a `Vec<u8>`, an array or a slice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no message of a WebSocket",
     label = "not a message",
@@ -112,8 +112,7 @@ impl<T> Socket<T> {
     /// Sends a message and waits for the next one that comes, or for the first after it that [`until`](SocketWait::until)
     /// holds for. It counts in the row `ask`, from handing over the message to the read that completed the answer.
     ///
-    /// A message is JSON where it is a reference: `&json!({ .. })`, `&order`. A `&str` and a `String` are text, and
-    /// [`Bytes`] are binary. A `&String` is a reference, so it is sent as a string of JSON.
+    /// A reference is sent as JSON: `&json!({ .. })`, `&order`. Text and bytes are sent as they are, also by reference.
     pub fn ask(&self, message: impl IntoMessage) -> SocketWait<'_, T> {
         let mut wait = self.wait_for("ask");
         wait.message = Some(message.into_message());
@@ -412,15 +411,52 @@ impl<T> Deref for Message<T> {
 
 impl<T: serde::Serialize> IntoMessage for &T {
     fn into_message(self) -> Result<OutgoingMessage, Error> {
-        let data = serde_json::to_vec(self);
+        let encoding = ReferenceEncoding::of::<T>();
+        let data = match encoding {
+            ReferenceEncoding::Json => serde_json::to_vec(self),
+            ReferenceEncoding::Text => {
+                let text = serde_json::to_value(self).and_then(serde_json::from_value::<String>);
+                text.map(String::into_bytes)
+            }
+            ReferenceEncoding::Bytes => serde_json::to_value(self).and_then(serde_json::from_value),
+        };
         let data = data.map_err(|error| {
             let words = format!("the message cannot be written as JSON: {error}");
             measured_error(Failure::new(ErrorKind::StepError, words))
         })?;
         Ok(OutgoingMessage {
-            is_text: true,
+            is_text: encoding != ReferenceEncoding::Bytes,
             data: data.into(),
         })
+    }
+}
+
+/// How what a reference refers to is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReferenceEncoding {
+    Json,
+    Text,
+    Bytes,
+}
+
+impl ReferenceEncoding {
+    /// Text and bytes by reference are no JSON, which nobody means who has them. A type that may borrow has no `TypeId`;
+    /// no other one has the names of these.
+    fn of<T>() -> Self {
+        let name = std::any::type_name::<T>().trim_start_matches('&');
+        let texts = [
+            std::any::type_name::<str>(),
+            std::any::type_name::<String>(),
+            std::any::type_name::<Box<str>>(),
+            std::any::type_name::<Cow<'_, str>>(),
+        ];
+        if texts.contains(&name) {
+            Self::Text
+        } else if name == std::any::type_name::<Vec<u8>>() || name.starts_with("[u8") {
+            Self::Bytes
+        } else {
+            Self::Json
+        }
     }
 }
 
@@ -445,6 +481,12 @@ impl IntoMessage for Bytes {
             is_text: false,
             data: self,
         })
+    }
+}
+
+impl IntoMessage for &[u8] {
+    fn into_message(self) -> Result<OutgoingMessage, Error> {
+        self.to_vec().into_message()
     }
 }
 
@@ -488,5 +530,44 @@ impl<T> fmt::Debug for SocketWait<'_, T> {
             .field("name", &self.name)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[derive(serde::Serialize)]
+    struct Say<'a> {
+        text: &'a str,
+    }
+
+    fn sent(message: impl IntoMessage) -> (bool, Vec<u8>) {
+        let message = message.into_message().unwrap();
+        (message.is_text, message.data.to_vec())
+    }
+
+    #[test]
+    fn text_and_bytes_are_sent_as_they_are_and_other_references_as_json() {
+        let text = String::from("hi \"you\"");
+        let as_text = (true, text.clone().into_bytes());
+        assert_eq!(sent(&text), as_text);
+        assert_eq!(sent(&&*text), as_text);
+        assert_eq!(sent(&*text), as_text);
+        assert_eq!(sent(&Cow::Borrowed(&*text)), as_text);
+        assert_eq!(sent(text.clone()), as_text);
+
+        let bytes = vec![0, 159, 255];
+        let as_bytes = (false, bytes.clone());
+        assert_eq!(sent(&bytes), as_bytes);
+        assert_eq!(sent(&[0_u8, 159, 255]), as_bytes);
+        assert_eq!(sent(&bytes[..]), as_bytes);
+        assert_eq!(sent(Bytes::from(bytes)), as_bytes);
+
+        let as_json = |json: &str| (true, json.as_bytes().to_vec());
+        assert_eq!(sent(&Say { text: "a" }), as_json(r#"{"text":"a"}"#));
+        assert_eq!(sent(&json!("a")), as_json(r#""a""#));
+        assert_eq!(sent(&vec!["a"]), as_json(r#"["a"]"#));
     }
 }
