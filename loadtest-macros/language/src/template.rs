@@ -53,6 +53,7 @@ fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<TemplatePart>> {
     let error = |message: String| Err(syn::Error::new(span, message));
     let mut parts = Vec::new();
     let mut rest = text;
+    let mut written = String::new();
     loop {
         let (plain, after) = match rest.split_once("{{") {
             Some((plain, after)) => (plain, Some(after)),
@@ -60,16 +61,27 @@ fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<TemplatePart>> {
         };
         if let Some(close) = plain.find("}}") {
             let before = &plain[..close + 2];
-            return error(format!("`}}}}` without `{{{{` before it in `{before}`"));
+            return error(format!(
+                "`}}}}` without `{{{{` before it in `{before}`; as text it is `{{{{'}}}}'}}}}`"
+            ));
         }
-        if !plain.is_empty() {
-            parts.push(TemplatePart::Text(plain.to_owned()));
+        written.push_str(plain);
+        if let Some((quoted, next)) = after.and_then(split_quoted) {
+            written.push_str(quoted);
+            rest = next;
+            continue;
+        }
+        if !written.is_empty() {
+            parts.push(TemplatePart::Text(std::mem::take(&mut written)));
         }
         let Some(after) = after else {
             return Ok(parts);
         };
-        let never_closed =
-            |source: &str| error(format!("`{{{{{source}` is never closed: `}}}}` is missing"));
+        let never_closed = |source: &str| {
+            error(format!(
+                "`{{{{{source}` is never closed: `}}}}` is missing; as text, `{{{{` is `{{{{'{{{{'}}}}`"
+            ))
+        };
         let Some((source, next)) = after.split_once("}}") else {
             return never_closed(after);
         };
@@ -79,6 +91,15 @@ fn parse_parts(text: &str, span: Span) -> syn::Result<Vec<TemplatePart>> {
         parts.push(TemplatePart::Value(PlaceholderPath::parse(source, span)?));
         rest = next;
     }
+}
+
+/// The text of `'..'}}` at the start, which stands for itself, and what follows it.
+fn split_quoted(after: &str) -> Option<(&str, &str)> {
+    let after = after.trim_start_matches(' ');
+    let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let (text, rest) = after[1..].split_once(quote)?;
+    let rest = rest.trim_start_matches(' ').strip_prefix("}}")?;
+    Some((text, rest))
 }
 
 impl PlaceholderPath {
@@ -229,11 +250,33 @@ mod tests {
     }
 
     #[test]
+    fn text_in_quotes_is_itself() {
+        assert_eq!(
+            parse("a {{'{{name}}'}} b{{ \"}}\" }}").unwrap(),
+            ["text a {{name}} b}}"]
+        );
+        assert_eq!(
+            parse("{{'{{'}}{{login.token}}").unwrap(),
+            ["text {{", r#"login [Field("token")]"#]
+        );
+        parse("{{'{{}}").unwrap_err();
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (text, message) in [
-            ("{{a", "`{{a` is never closed: `}}` is missing"),
-            ("{{a {{b}}", "`{{a ` is never closed: `}}` is missing"),
-            ("/a}}", "`}}` without `{{` before it in `/a}}`"),
+            (
+                "{{a",
+                "`{{a` is never closed: `}}` is missing; as text, `{{` is `{{'{{'}}`",
+            ),
+            (
+                "{{a {{b}}",
+                "`{{a ` is never closed: `}}` is missing; as text, `{{` is `{{'{{'}}`",
+            ),
+            (
+                "/a}}",
+                "`}}` without `{{` before it in `/a}}`; as text it is `{{'}}'}}`",
+            ),
             ("{{.a}}", "`{{.a}}` must start with the name of a step"),
             ("{{a[0}}", "`{{a[0}}`: the `[` is never closed"),
             (
@@ -324,6 +367,8 @@ mod tests {
         #[test]
         fn no_template_is_too_strange_and_its_text_is_kept(pieces in strange_pieces()) {
             let text = pieces.concat();
+            let is_quoted = |quote| text.replace(' ', "").contains(&format!("{{{{{quote}"));
+            prop_assume!(!is_quoted('\'') && !is_quoted('"'));
             let parts = parse_parts(&text, Span::call_site()).unwrap_or_default();
             let mut rest = text.as_str();
             for part in &parts {
