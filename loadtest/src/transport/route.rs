@@ -78,6 +78,8 @@ type AnswerHead = Result<(StatusCode, Version), connection::Error>;
 enum Repeatability {
     /// The target cannot have begun it.
     Always,
+    /// The target refused it since there are enough others on the connection, which soon are fewer.
+    Refused,
     /// The connection had rested and ended as it was written, so that the target has hardly begun it.
     IfIdempotent,
     Never,
@@ -181,7 +183,7 @@ impl Route {
         answered
     }
 
-    /// Sends `request` over a connection that others use too, and once again where that does no harm.
+    /// Sends `request` over a connection that others use too, and again where that does no harm.
     async fn exchange_over(
         &mut self,
         pool: &ConnectionPool,
@@ -191,7 +193,7 @@ impl Route {
         progress: &mut CallProgress<'_>,
         mut pass: Option<RequestPass>,
     ) -> Result<Option<Redirect>, Failure> {
-        let mut is_repeated = false;
+        let mut repeated = 0;
         loop {
             let lease = pool
                 .lease(&mut progress.phases, &mut progress.stage)
@@ -212,12 +214,13 @@ impl Route {
                 Ok(redirect) => return Ok(redirect),
                 Err(unanswered) => unanswered,
             };
-            if is_repeated || !again.applies_to(&request.method) {
+            if repeated >= again.most() || !again.applies_to(&request.method) {
                 return Err(failure);
             }
-            is_repeated = true;
             progress.lose_request(failure.kind);
             drop(pass);
+            http2::pause_after_refusals(repeated).await;
+            repeated += 1;
             pass = self.take_pass(lent)?;
             progress.number_request(call, &request.method, &self.origin);
         }
@@ -724,7 +727,12 @@ impl UnansweredRequest {
             _ => None,
         };
         let failure = unclear.unwrap_or_else(|| error_mapping::head_failure(error, meter, end));
+        let is_refused = match (error, &connection.protocol) {
+            (connection::Error::Http2(error), Protocol::Pooled(_)) => http2::is_refused(error),
+            _ => false,
+        };
         let again = match failure.kind {
+            _ if is_refused => Repeatability::Refused,
             _ if !reused => Repeatability::Never,
             _ if is_unprocessed => Repeatability::Always,
             ErrorKind::ClosedReused => Repeatability::IfIdempotent,
@@ -742,10 +750,18 @@ impl UnansweredRequest {
 }
 
 impl Repeatability {
+    /// Returns how often a request is sent again.
+    fn most(&self) -> u32 {
+        match self {
+            Self::Refused => http2::MAX_REFUSALS,
+            _ => 1,
+        }
+    }
+
     /// Returns whether a request with `method` is sent again.
     fn applies_to(&self, method: &Method) -> bool {
         match self {
-            Self::Always => true,
+            Self::Always | Self::Refused => true,
             Self::IfIdempotent => is_idempotent(method),
             Self::Never => false,
         }

@@ -185,14 +185,14 @@ type Answered = (
 );
 
 impl Channel {
-    /// Sends a call over the connection, and once again where the target has not looked at it.
+    /// Sends a call over the connection, and again where the target has not looked at it.
     async fn exchange(
         &self,
         head: &Request<()>,
         mut upload: Upload,
         log: &mut CallLog,
     ) -> Result<Answered, OpenCallError> {
-        let mut is_repeated = false;
+        let mut repeated = 0;
         loop {
             let mut lease = self.lease(log).await?;
             log.usable_at = Instant::now();
@@ -214,11 +214,17 @@ impl Channel {
                     return Ok((response, rest, lease.permit.take()));
                 }
                 Err(error) => {
-                    let is_repeatable = lease.is_reused && http2::is_unprocessed(&error);
-                    if !is_repeatable || is_repeated || !upload.rewind() {
+                    let most = if http2::is_refused(&error) {
+                        http2::MAX_REFUSALS
+                    } else {
+                        u32::from(lease.is_reused && http2::is_unprocessed(&error))
+                    };
+                    if repeated >= most || !upload.rewind() {
                         return Err(unanswered(error, &lease, log.usable_at).into());
                     }
-                    is_repeated = true;
+                    drop(lease);
+                    http2::pause_after_refusals(repeated).await;
+                    repeated += 1;
                 }
             }
         }
@@ -278,10 +284,10 @@ fn heed_stop(headers: &HeaderMap, network: &Network, origin: &str) {
 }
 
 impl CallBody {
-    /// Returns whether messages came, the last of them whole, and more may come.
+    /// Returns whether no message has come in part, and more may come.
     pub(crate) fn is_between_messages(&self) -> bool {
         let answer = self.0.as_ref();
-        answer.is_some_and(|answer| answer.counter.count() > 0 && !answer.counter.is_within())
+        answer.is_some_and(|answer| !answer.counter.is_within())
     }
 
     /// The next part of the answer, messages and then trailers; `None` after the last, when `log` says how the call

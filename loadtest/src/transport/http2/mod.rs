@@ -18,6 +18,7 @@ use std::future::{Future, poll_fn};
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 /// What a server may send of one body before more is asked for.
 const STREAM_WINDOW: u32 = 2 * 1024 * 1024;
@@ -211,6 +212,21 @@ fn ended_without_answer(driven: Result<(), h2::Error>) -> h2::Error {
 pub(super) fn is_unprocessed(error: &h2::Error) -> bool {
     // A request that a GOAWAY includes ends otherwise: with the connection.
     error.is_remote() && (error.is_go_away() || error.reason() == Some(Reason::REFUSED_STREAM))
+}
+
+/// Returns whether the target refused the request since it has enough of them, although it said that it takes more.
+pub(super) fn is_refused(error: &h2::Error) -> bool {
+    is_unprocessed(error) && error.is_reset()
+}
+
+/// How often a request is sent again that was refused over a connection with others on it: as often as Go's client does.
+pub(super) const MAX_REFUSALS: u32 = 6;
+
+/// Waits before a request is sent again that was refused so often before: not at first, then longer and longer.
+pub(super) async fn pause_after_refusals(count: u32) {
+    if count > 0 {
+        tokio::time::sleep(Duration::from_millis(5) * 2_u32.pow(count)).await;
+    }
 }
 
 /// Returns whether the request itself was at fault, such as by a header that HTTP/2 forbids; then nothing was sent.

@@ -333,7 +333,7 @@ pub(super) async fn raw(
 }
 
 /// The same over connections in memory.
-fn raw_in_memory(
+pub(super) fn raw_in_memory(
     act: impl Fn(usize, u32) -> Act + Clone + 'static,
 ) -> (String, Rc<RefCell<Vec<u32>>>) {
     let mut listener = MemoryListener::bind();

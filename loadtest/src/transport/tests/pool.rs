@@ -1,7 +1,7 @@
 //! Connections that users share: how many there are, who waits, and what becomes of those that end.
 
-use super::http2::{NO_ERROR, REFUSED, go_away, head, raw, reset};
-use super::user::{BODY, PATIENCE, failed, ok, request, run, run_on_stopped_clock};
+use super::http2::{NO_ERROR, REFUSED, go_away, head, raw, raw_in_memory, reset};
+use super::user::{BODY, PATIENCE, failed, ok, request, run, run_on_stopped_clock, run_paused};
 use crate::transport::{Call, Exchange, HttpTransport, Network, RequestBuf, Transport};
 use bytes::Bytes;
 use futures_util::future::{join, join_all};
@@ -412,6 +412,25 @@ fn a_request_that_was_not_looked_at_is_sent_again_and_others_stay() {
             assert_eq!(*counts.borrow(), expected);
         });
     }
+}
+
+#[test]
+fn a_request_that_is_refused_for_the_sake_of_others_is_sent_until_it_gets_through() {
+    run_paused(async {
+        // Streams have odd numbers: the first request is refused six times, and the next one always.
+        let (url, counts) = raw_in_memory(|_, stream| match stream {
+            13 => (head(stream, true), false),
+            _ => (reset(stream, REFUSED), false),
+        });
+        let users = users(&url, 1, 1).await;
+        let exchange = send_by(&users[0], Method::POST, "/", PATIENCE).await;
+        assert_eq!(exchange.traffic.requests, 7);
+        ok(exchange);
+        let exchange = send_by(&users[0], Method::POST, "/", PATIENCE).await;
+        assert_eq!(exchange.traffic.requests, 7);
+        failed(exchange, ErrorKind::ResetBeforeHead);
+        assert_eq!(*counts.borrow(), [14], "over one connection");
+    });
 }
 
 #[test]
