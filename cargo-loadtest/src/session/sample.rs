@@ -46,6 +46,7 @@ pub(crate) fn streamed(mut step: StepDef) -> StepDef {
         events: Some(500),
         lasts: Some(Duration::from_secs(60)),
         idle: StreamDef::IDLE,
+        idle_counts_bytes: false,
         graded_by_response: false,
     });
     step.good = vec![GoodCondition {

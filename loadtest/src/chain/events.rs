@@ -2,6 +2,7 @@
 
 use super::response::FromBody;
 use super::slot::Slot;
+use super::stamp::Stamp;
 use super::value::IndexPath;
 use super::{RawResponse, ReadError};
 use crate::transport::events::{EventLog, RawEvent};
@@ -9,6 +10,7 @@ use bytes::Bytes;
 use loadtest_model::metrics::StreamSample;
 use std::ops::{Deref, Index};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// An answer that is a stream of events, read to its end: server-sent events, or a value on each line.
 ///
@@ -41,6 +43,7 @@ pub struct Event<T> {
     data: T,
     name: Option<Box<str>>,
     id: Option<Box<str>>,
+    begun: Option<Instant>,
     at: Duration,
     is_together: bool,
 }
@@ -109,6 +112,12 @@ impl<T> Event<T> {
     pub fn at(&self) -> Duration {
         self.at
     }
+
+    /// The time that it took from `sent`, a [`Stamp`] that went with it, to the read that completed it.
+    pub fn since(&self, sent: Stamp) -> Duration {
+        let read_at = self.begun.map(|begun| begun + self.at);
+        read_at.map_or(Duration::ZERO, |at| sent.until(at))
+    }
 }
 
 impl<T: FromBody> Event<T> {
@@ -117,6 +126,7 @@ impl<T: FromBody> Event<T> {
             data: T::read_body(&event.data)?,
             name: event.name.clone(),
             id: event.id.clone(),
+            begun: event.begun,
             at: event.at,
             is_together: event.is_together,
         })

@@ -1,13 +1,13 @@
 //! What gRPC clients send their calls over. No I/O here: the transport sends, and the engine measures.
 
 use super::current_sender::current_sender;
-use super::{Local, MeasureError};
+use super::{Local, MeasureError, StepSender};
 use crate::targets::RequestPass;
 use crate::transport::grpc::{
     BoxError, CallBody, CallLog, CallTarget, OpenCallError, OpenedCall, failure_trailers,
     ok_trailers,
 };
-use crate::transport::{ErrorKind, Failure};
+use crate::transport::{ErrorKind, Failure, silence};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, TE};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
@@ -18,6 +18,7 @@ use loadtest_model::trace::TraceParent;
 use std::error::Error as StdError;
 use std::fmt::{self, Write as _};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -198,10 +199,19 @@ impl Body for GrpcBody {
         let Some(measured) = call else {
             return Poll::Ready(None);
         };
-        if body.is_between_messages()
-            && current_sender()
-                .is_some_and(|sender| sender.poll_stream_end(measured.number, cx).is_ready())
-        {
+        let has_messages = !measured.log.arrivals.is_empty();
+        let is_over = |sender: Rc<dyn StepSender>| {
+            let ended = sender.poll_stream_end(measured.number, has_messages, cx);
+            ended.is_ready()
+        };
+        if body.is_between_messages() && current_sender().is_some_and(is_over) {
+            if !has_messages {
+                // In a journey that is only tried: one that brought nothing is no success.
+                let failure = silence(measured.log.begun.elapsed());
+                measured.log.finish(Err(failure.clone()));
+                (*body, *call) = (CallBody::default(), None);
+                return Poll::Ready(Some(Ok(Frame::trailers(failure_trailers(&failure)))));
+            }
             // As if the target had ended it: the step goes on, and the call counts as one that was left.
             *body = CallBody::default();
             *call = None;

@@ -189,6 +189,10 @@ impl<T: PartialOrd<U>, U> PartialOrd<U> for Response<T> {
     note = "put `#[response]` (or `#[derive(serde::Deserialize)]`) on `{Self}`, or use `Value` for any JSON, `String` for text, `Bytes` for whatever comes"
 )]
 pub trait FromBody: Sized + Send + 'static {
+    /// True for an answer of GraphQL.
+    #[doc(hidden)]
+    const IS_GRAPHQL: bool = false;
+
     /// Reads `body`; where JSON is read, an empty one counts as `null`.
     ///
     /// # Errors

@@ -326,9 +326,9 @@ impl RequestLog {
         self.log.borrow().first.unwrap_or_else(Instant::now)
     }
 
-    /// Notes that the step was told by the end of a stream that the load is over.
+    /// Notes that the step was told by the end of a stream that the load is over; a journey that is only tried has none.
     pub(super) fn note_end_told(&self) {
-        self.log.borrow_mut().was_told_of_end = true;
+        self.log.borrow_mut().was_told_of_end = !self.state.is_tried;
     }
 
     /// Notes that the step waits for ticks of a beat, which end with the load.

@@ -109,6 +109,8 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 stream: def.stream.as_ref().map(|stream| StreamCall {
                     def: stream,
                     keeps_data: def.reads.body,
+                    is_graphql: def.graphql.is_some(),
+                    lasts: stream_limit(stream, state),
                     each: &each,
                     opened: None,
                 }),
@@ -304,8 +306,14 @@ async fn send_stream(
     tokio::select! {
         biased;
         exchange = transport.send(call) => Some(exchange),
-        () = state.wait_for_stream_end(begun) => None,
+        () = state.wait_for_stream_end(begun), if !state.is_tried => None,
     }
+}
+
+/// Returns how long a stream is read at most, with success. Where a journey is only tried, no load ends it.
+fn stream_limit(stream: &StreamDef, state: &WorkerState) -> Option<Duration> {
+    let grace = state.is_tried.then_some(state.plan.graceful_stop);
+    grace.into_iter().chain(stream.lasts).min()
 }
 
 /// Returns whether a request was not sent, or not to its end, since nothing may be sent any more. Then the load

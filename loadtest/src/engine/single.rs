@@ -125,7 +125,7 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
 ) -> Result<(), String> {
     let definition = &scenario.definition;
     let start = Instant::now();
-    let state = Rc::new(WorkerState::new(
+    let mut state = WorkerState::new(
         definition,
         plan.clone(),
         start,
@@ -133,7 +133,9 @@ pub(crate) async fn run_single_iteration<T: Transport, O: IterationObserver>(
         Arc::default(),
         |_| ids.map(|ids| WorkerTracing::of_single_journey(ids, start)),
         None,
-    ));
+    );
+    state.is_tried = true;
+    let state = Rc::new(state);
     transport.share_connections(&|_| vec![0]);
     let vu = Vu::new(place.user, scenario_seed(plan, definition));
     let mut user = VirtualUser::new(scenario, Shared::clone(shared), vu, transport);

@@ -6,16 +6,13 @@ use super::outcome::StepOutcome;
 use super::single::{IterationPosition, run_single_iteration};
 use crate::chain::{RequestBuf, Scenario, Shared};
 use crate::redact;
-use crate::transport::{Exchange, Transport};
+use crate::transport::{Exchange, MAX_SAMPLE, Transport, sample_of_body};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use loadtest_model::definition::{Reads, ScenarioDef};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::plan::Plan;
 use std::fmt::Write as _;
 use std::time::Duration;
-
-/// The most of a body that is shown.
-const MAX_SHOWN_BODY: usize = 1024;
 
 /// The most exchanges of one step that are shown.
 const MAX_SHOWN_EXCHANGES: usize = 50;
@@ -199,19 +196,16 @@ fn push_headers<'a>(
     }
 }
 
+/// Adds the start of a body. Every exchange is written down, and most are never shown: the rest of a large one is not
+/// looked at.
 fn push_body(text: &mut String, mark: char, bytes: &[u8]) {
-    if bytes.is_empty() {
+    let Some(start) = sample_of_body(bytes) else {
         return;
-    }
-    let whole = String::from_utf8_lossy(bytes);
-    let redacted = redact::redact(&whole);
-    let end = (0..=redacted.len().min(MAX_SHOWN_BODY))
-        .rfind(|&end| redacted.is_char_boundary(end))
-        .unwrap_or(0);
-    for line in redacted[..end].lines() {
+    };
+    for line in start.lines() {
         let _ = writeln!(text, "  {mark} {line}");
     }
-    if end < redacted.len() {
+    if bytes.len() > MAX_SAMPLE {
         let _ = writeln!(text, "  {mark} ... ({} bytes in all)", bytes.len());
     }
 }
@@ -244,5 +238,22 @@ mod tests {
         exchange.redirected_to = Some(Box::new(url));
         let moved = "  > GET /start\n  > redirected to http://127.0.0.1/end?token=[redacted]\n  < no response (0.0ns)\n";
         assert_eq!(render_exchange(&request, &exchange), moved);
+    }
+
+    #[test]
+    fn of_a_large_body_the_start_is_shown_and_its_length() {
+        let shown = |length: usize| {
+            let mut text = String::new();
+            push_body(&mut text, '<', "word ".repeat(length / 5).as_bytes());
+            text
+        };
+        assert_eq!(shown(10), "  < word word \n");
+        let (short, long) = (shown(2_000), shown(10_000_000));
+        assert!(
+            short.ends_with("\n  < ... (2000 bytes in all)\n"),
+            "{short}"
+        );
+        assert_eq!(long.lines().next(), short.lines().next());
+        assert_eq!(short.lines().next().map(str::len), Some(4 + MAX_SAMPLE));
     }
 }

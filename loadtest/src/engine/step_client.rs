@@ -19,11 +19,11 @@ use crate::transport::{
     Call, Exchange, Failure, OperationTarget, Sockets, Transport, UnfinishedExchange,
 };
 use http::Uri;
-use loadtest_model::definition::{Expect, Reads};
+use loadtest_model::definition::{Expect, Reads, StreamDef};
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
@@ -132,8 +132,9 @@ impl<T: Transport> StepSender for StepClient<T> {
         &self,
         request: RequestBuf,
         name: Option<String>,
+        def: StreamDef,
     ) -> Result<Box<dyn EventSource + '_>, HttpError> {
-        Ok(self.begin_stream(request, name))
+        Ok(self.begin_stream(request, name, def))
     }
 
     fn pause(&self, time: Duration) -> Local<'_, ()> {
@@ -161,7 +162,7 @@ impl<T: Transport> StepSender for StepClient<T> {
         Box::pin(async move {
             let state = self.request_log.state();
             self.request_log.note_beat();
-            if self.request_log.is_shown() && tick.number >= SHOWN_TICKS {
+            if state.is_tried && tick.number >= SHOWN_TICKS {
                 return false;
             }
             let left = tick.due.saturating_duration_since(Instant::now());
@@ -181,7 +182,7 @@ impl<T: Transport> StepSender for StepClient<T> {
     fn end_listening(&self) -> Local<'_, ()> {
         Box::pin(async move {
             let log = &self.request_log;
-            if !log.is_shown() {
+            if !log.state().is_tried {
                 log.state().wait_for_stream_end(log.begun()).await;
             } else if log.begun().elapsed() < log.state().plan.graceful_stop {
                 // No load ends where a journey is only tried. What waits already goes on to its own deadline.
@@ -233,13 +234,20 @@ impl<T: Transport> StepSender for StepClient<T> {
         self.open_call(uri)
     }
 
-    fn poll_stream_end(&self, number: u64, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_stream_end(
+        &self,
+        number: u64,
+        has_messages: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
         let state = self.request_log.state();
-        let ended = self.calls.poll_stream_end(number, state, context);
-        if ended.is_ready() {
-            self.request_log.note_end_told();
+        if !has_messages && !state.is_tried {
+            // It may be a call with one answer, which has all of its time, and is cancelled then.
+            return Poll::Pending;
         }
-        ended
+        ready!(self.calls.poll_stream_end(number, state, context));
+        self.request_log.note_end_told();
+        Poll::Ready(())
     }
 
     fn end_call(&self, number: u64, log: &mut CallLog) {

@@ -4,7 +4,7 @@ use super::request_log::RequestLog;
 use super::step_client::StepClient;
 use crate::chain::{EventSource, HttpError, Local, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent, TooMuch};
-use crate::transport::{Call, Failure, StreamCall, Transport, too_much};
+use crate::transport::{Call, Failure, StreamCall, Transport, silence, too_much};
 use http::StatusCode;
 use loadtest_model::definition::{Expect, Reads, StreamDef};
 use loadtest_model::metrics::StreamSample;
@@ -44,6 +44,11 @@ impl Arrivals {
     /// Takes the failure of the step to read an event.
     pub(super) fn take_failure(&self) -> Option<Failure> {
         self.failure.take()
+    }
+
+    /// Returns whether no event has come.
+    fn has_none(&self) -> bool {
+        self.log.borrow().events.is_empty()
     }
 
     /// Takes the next event.
@@ -108,6 +113,17 @@ impl EventSource for StepStream<'_> {
     ) -> Poll<Result<Option<RawEvent>, HttpError>> {
         let is_open = self.exchange.is_some() && self.arrivals.opened().is_some();
         if is_open && self.over.as_mut().poll(context).is_ready() {
+            if self.arrivals.has_none() {
+                // Without any it is no success, and no failure where the load is over.
+                if !self.request_log.state().is_tried {
+                    self.request_log.begin_cut_off();
+                    return Poll::Pending;
+                }
+                let failure = silence(self.request_log.state().plan.graceful_stop);
+                let error = HttpError::new(failure.kind.name(), failure.message.clone());
+                self.fail(failure);
+                return Poll::Ready(Err(error));
+            }
             // What the step has taken counts.
             self.exchange = None;
             self.arrivals.events.borrow_mut().clear();
@@ -148,9 +164,10 @@ impl<T: Transport> StepClient<T> {
         &self,
         request: RequestBuf,
         name: Option<String>,
+        def: StreamDef,
     ) -> Box<dyn EventSource + '_> {
         let arrivals: Rc<Arrivals> = Rc::default();
-        let exchange = self.exchange_stream(request, name, Rc::clone(&arrivals));
+        let exchange = self.exchange_stream(request, name, def, Rc::clone(&arrivals));
         let state = self.request_log.state();
         let begun = Instant::now();
         Box::new(StepStream {
@@ -165,6 +182,7 @@ impl<T: Transport> StepClient<T> {
         &self,
         request: RequestBuf,
         name: Option<String>,
+        def: StreamDef,
         arrivals: Rc<Arrivals>,
     ) -> Result<(), HttpError> {
         let open = self
@@ -188,8 +206,10 @@ impl<T: Transport> StepClient<T> {
             trace: (self.trace.as_ref())
                 .map(|trace| trace.call(self.request_log.step, &self.requests)),
             stream: Some(StreamCall {
-                def: &StreamDef::UNDECLARED,
+                def: &def,
                 keeps_data: false,
+                is_graphql: request.is_graphql,
+                lasts: None,
                 each: &each,
                 opened: Some(&arrivals.opened),
             }),

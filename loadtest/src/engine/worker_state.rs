@@ -80,6 +80,8 @@ pub(crate) struct WorkerState {
     tracing: Option<WorkerTracing>,
     /// The start of the run: second 0.
     pub(crate) start: Instant,
+    /// True if there is no load: a journey is tried, or shown.
+    pub(crate) is_tried: bool,
     /// The begin and the end of the measured part, as far as they are known before the load.
     measured: (Instant, Option<Instant>),
     /// The window that was asked for last, and a stretch of time that lies in it.
@@ -125,6 +127,7 @@ impl WorkerState {
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,
+            is_tried: false,
             phase: Cell::new(RunPhase::Running),
             phase_changed: Notify::new(),
             stopped_at: Cell::new(None),
@@ -194,9 +197,11 @@ impl WorkerState {
     }
 
     /// Waits until a stream that began at `begun` is to end: when the load is over, and it has had the time that journeys
-    /// under way have then.
+    /// under way have then. Where a journey is only tried no load ends, and it has that time alone.
     pub(crate) async fn wait_for_stream_end(&self, begun: Instant) {
-        self.wait_for_stop().await;
+        if !self.is_tried {
+            self.wait_for_stop().await;
+        }
         // In a box, so that many streams have no room for it all the time.
         Box::pin(tokio::time::sleep_until(begun + self.plan.graceful_stop)).await;
     }

@@ -14,7 +14,7 @@ use crate::transport::{
     sample_of_body,
 };
 use http::Uri;
-use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads};
+use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads, StreamDef};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
 use std::cell::Cell;
@@ -139,6 +139,7 @@ impl StepSender for SetupWire {
         &self,
         _: RequestBuf,
         _: Option<String>,
+        _: StreamDef,
     ) -> Result<Box<dyn EventSource + '_>, HttpError> {
         let words = "a stream of events is read by steps; a setup or teardown sends and waits for the whole answer";
         Err(HttpError::new(ErrorKind::StepError.name(), words))
@@ -209,7 +210,7 @@ impl StepSender for SetupWire {
         })
     }
 
-    fn poll_stream_end(&self, _: u64, _: &mut Context<'_>) -> Poll<()> {
+    fn poll_stream_end(&self, _: u64, _: bool, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
 

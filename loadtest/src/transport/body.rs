@@ -12,8 +12,8 @@ use std::ops::ControlFlow;
 pub(super) const MAX_KEPT_BODY: u64 = 16 * 1024 * 1024;
 /// The most of an unexpected response that is read; beyond it the connection is closed instead.
 pub(super) const MAX_DRAINED_BODY: u64 = 1024 * 1024;
-/// The most of an unexpected response that is kept.
-const MAX_SAMPLE: usize = 1024;
+/// The most of an unexpected response that is kept, and of any body that a test shows.
+pub(crate) const MAX_SAMPLE: usize = 1024;
 
 /// The reason why a body was not kept.
 pub(super) enum UnreadBody {

@@ -11,6 +11,18 @@ use std::io::{self, BufRead, Read};
 /// The encodings that a request asks for if the body is read.
 pub(super) const ACCEPTED_ENCODINGS: HeaderValue = HeaderValue::from_static("gzip, deflate");
 
+/// The codings that change a body. Servers also name what is none, such as `none` and `utf-8`: such a body is read as it
+/// is, as browsers do.
+const CODINGS: [&str; 7] = [
+    "gzip",
+    "x-gzip",
+    "deflate",
+    "br",
+    "zstd",
+    "compress",
+    "x-compress",
+];
+
 /// The largest growth of a body by decompression; DEFLATE can reach 1032.
 const MAX_GROWTH: usize = 250;
 /// The first bytes of `gzip` data.
@@ -40,7 +52,7 @@ impl Encoding {
                     .map(|name| name.trim().to_owned())
                     .collect::<Vec<_>>()
             })
-            .filter(|name| !name.is_empty() && name != "identity")
+            .filter(|name| CODINGS.contains(&&**name))
             .collect();
         Self((!names.is_empty()).then(|| names.join(", ")))
     }
@@ -78,6 +90,11 @@ impl Encoding {
             bytes = start;
         }
         Some(bytes)
+    }
+
+    /// Returns whether the body is encoded.
+    pub(super) fn is_compressed(&self) -> bool {
+        self.0.is_some()
     }
 
     /// The names, for people.
@@ -257,6 +274,8 @@ mod tests {
                 (&["deflate"], encoded("zlib", &body)),
                 (&["deflate"], encoded("deflate", &body)),
                 (&["identity"], body.clone()),
+                (&["none"], body.clone()),
+                (&["UTF-8, gzip"], encoded("gzip", &body)),
                 (&["deflate, gzip"], encoded("gzip", &encoded("zlib", &body))),
             ] {
                 prop_assert_eq!(decode(names, bytes).unwrap(), &body);

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::ops::Range;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// The most events whose data is kept.
 const MAX_KEPT_EVENTS: usize = 100_000;
@@ -22,13 +23,20 @@ pub struct RawEvent {
     pub(crate) name: Option<Box<str>>,
     /// The value of its field `id`.
     pub(crate) id: Option<Box<str>>,
-    /// From the request being ready to the read that completed it.
+    /// The time at which the request was ready.
+    pub(crate) begun: Option<Instant>,
+    /// From then to the read that completed it.
     pub(crate) at: Duration,
     /// True if the same read completed the event before it.
     pub(crate) is_together: bool,
 }
 
 impl RawEvent {
+    /// Returns whether it is the last of a subscription of GraphQL, by its protocol over server-sent events.
+    pub(super) fn is_complete(&self) -> bool {
+        self.name.as_deref() == Some("complete")
+    }
+
     /// Returns whether it says that the service failed: an event of the name `error`, or an object with an `error` that
     /// is one, as the services of language models send them.
     pub(super) fn is_error(&self) -> bool {

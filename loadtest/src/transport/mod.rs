@@ -39,7 +39,7 @@ mod trace;
 pub(crate) mod websocket;
 
 pub(crate) use self::http::HttpTransport;
-pub(crate) use body::sample_of_body;
+pub(crate) use body::{MAX_SAMPLE, sample_of_body};
 pub(crate) use error_mapping::io_error_kind;
 pub(crate) use failure::Failure;
 pub(crate) use hop::{Hop, HopAnswer};
@@ -51,7 +51,7 @@ pub(crate) use message::{
 };
 pub(crate) use network::{Network, NetworkError};
 pub(crate) use socket::{OperationTarget, Sockets};
-pub(crate) use stream::{StreamCall, too_much};
+pub(crate) use stream::{StreamCall, silence, too_much};
 pub(crate) use trace::{CallTrace, SentRequest};
 pub(crate) use websocket::{
     SocketConnection, SocketMessage, TranscriptLine, count_open_sockets, count_reopened_socket,

@@ -6,7 +6,7 @@ use super::connection::Connection;
 use super::events::{EventLog, EventSplitter, Framing, RawEvent, TooMuch};
 use super::hop::hop_read_limit;
 use super::{ErrorKind, Failure};
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
 use std::borrow::Cow;
@@ -33,6 +33,10 @@ pub(crate) struct StreamCall<'a> {
     pub(crate) def: &'a StreamDef,
     /// False where the times are kept alone.
     pub(crate) keeps_data: bool,
+    /// True for a subscription of GraphQL, which the event `complete` ends.
+    pub(crate) is_graphql: bool,
+    /// The time after which the stream is left, with success.
+    pub(crate) lasts: Option<Duration>,
     /// Takes each event, and returns whether it ends the stream.
     ///
     /// # Errors
@@ -99,6 +103,7 @@ impl StreamProgress {
         let mut state = StreamState::Open;
         let meter = Rc::clone(&connection.meter);
         let last_read = Cell::new(Instant::now());
+        let alive_at = Cell::new(last_read.get());
         let marked_at = Cell::new(None);
         let mut bytes_read = None;
         let mut is_together = false;
@@ -111,6 +116,9 @@ impl StreamProgress {
                     (bytes_read, is_together) = (bytes, false);
                     last_read.set(Instant::now());
                 }
+                if def.idle_counts_bytes {
+                    alive_at.set(last_read.get());
+                }
                 if let Some(excerpt) = excerpt {
                     let room = hop_read_limit().saturating_sub(excerpt.len());
                     excerpt.extend_from_slice(&data[..data.len().min(room)]);
@@ -121,10 +129,12 @@ impl StreamProgress {
                 let at = last_read.get() - begun;
                 let pushed = splitter.push(data, |event| {
                     let event = RawEvent {
+                        begun: Some(begun),
                         at,
                         is_together: std::mem::replace(&mut is_together, true),
                         ..event
                     };
+                    alive_at.set(last_read.get());
                     state = take_event(log, event, call);
                     matches!(state, StreamState::Open)
                 });
@@ -141,8 +151,9 @@ impl StreamProgress {
                 }
             });
             let clock = StreamClock {
-                over_at: def.lasts.map(|lasts| begun + lasts),
+                over_at: call.lasts.map(|lasts| begun + lasts),
                 idle: def.idle,
+                alive_at: &alive_at,
                 last_read: &last_read,
                 marked_at: &marked_at,
             };
@@ -156,6 +167,9 @@ impl StreamProgress {
             (Some(Err(error)), _) => return Err(error),
             // The step has ended it, after so long.
             (None, _) => {
+                if self.log.events.is_empty() && !def.idle_counts_bytes {
+                    return Err(UnreadBody::Stream(silence(call.lasts.unwrap_or_default())));
+                }
                 self.ended_at = Some(Instant::now());
                 return Ok(false);
             }
@@ -165,6 +179,7 @@ impl StreamProgress {
                     take_event(
                         &mut self.log,
                         RawEvent {
+                            begun: Some(begun),
                             at,
                             is_together,
                             ..event
@@ -220,6 +235,8 @@ struct StreamClock<'a> {
     /// The time at which the step ends it.
     over_at: Option<Instant>,
     idle: Duration,
+    /// The time of what ended the last silence.
+    alive_at: &'a Cell<Instant>,
     last_read: &'a Cell<Instant>,
     /// The time at which the event was there that is its end.
     marked_at: &'a Cell<Option<Instant>>,
@@ -234,7 +251,7 @@ impl StreamClock<'_> {
         let mut body = pin!(body);
         loop {
             let marked = self.marked_at.get();
-            let silent_at = self.last_read.get() + self.idle;
+            let silent_at = self.alive_at.get() + self.idle;
             let (wake, is_silence) = match (marked, self.over_at) {
                 (Some(marked), _) => (marked + END_OF_BODY, false),
                 (None, Some(over)) if over <= silent_at => (over, false),
@@ -256,12 +273,26 @@ impl StreamClock<'_> {
                         return Ok(None);
                     }
                     // What was read since then has moved it.
-                    if self.last_read.get() + self.idle <= wake {
-                        return Err(silence(self.idle));
+                    if self.alive_at.get() + self.idle <= wake {
+                        return Err(self.silence());
                     }
                 }
             }
         }
+    }
+}
+
+impl StreamClock<'_> {
+    /// The failure of a stream without an event for so long, although other bytes may have come.
+    fn silence(&self) -> Failure {
+        let mut failure = silence(self.idle);
+        if self.last_read.get() > self.alive_at.get() {
+            let idle = self.idle;
+            failure.message += &format!(
+                ", only bytes that are none, such as heartbeats, which count with `idle(bytes) = {idle:?}`"
+            );
+        }
+        failure
     }
 }
 
@@ -271,6 +302,9 @@ fn take_event(log: &mut EventLog, event: RawEvent, call: StreamCall<'_>) -> Stre
     if let Some(EndMark::Data(mark)) = &def.end
         && event.data == mark.as_bytes()
     {
+        return StreamState::Marked;
+    }
+    if call.is_graphql && event.is_complete() {
         return StreamState::Marked;
     }
     if event.is_error() {
@@ -294,9 +328,11 @@ fn take_event(log: &mut EventLog, event: RawEvent, call: StreamCall<'_>) -> Stre
 /// Returns how the events of an answer are told apart.
 fn find_framing(headers: &HeaderMap, format: StreamFormat) -> Result<Framing, Failure> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(encoding) = text(&CONTENT_ENCODING).filter(|encoding| *encoding != "identity") {
+    let encoding = Encoding::from_headers(headers);
+    if encoding.is_compressed() {
+        let names = encoding.names();
         let words = format!(
-            "a stream of events is read as it comes, and this one is compressed: content-encoding {encoding}"
+            "a stream of events is read as it comes, and this one is compressed: content-encoding {names}"
         );
         return Err(Failure::new(ErrorKind::HeadMalformed, words));
     }
@@ -314,17 +350,18 @@ fn find_framing(headers: &HeaderMap, format: StreamFormat) -> Result<Framing, Fa
     }
 }
 
-/// Refuses a stream that came to its end without the event that is its end.
+/// Refuses a stream that came to its end without the event that is its end, or without any.
 fn check_end(mark: Option<&EndMark>, log: &EventLog) -> Result<(), UnreadBody> {
     let wanted = match mark {
+        None if log.events.is_empty() => String::new(),
         None => return Ok(()),
-        Some(EndMark::Data(mark)) => format!("`{mark}`"),
-        Some(EndMark::Condition(condition)) => format!("an event with `{condition}`"),
+        Some(EndMark::Data(mark)) => format!(" without `{mark}`"),
+        Some(EndMark::Condition(condition)) => format!(" without an event with `{condition}`"),
     };
     let last = log.events.last().and_then(quote_short);
     let last = last.map_or_else(String::new, |last| format!("; the last one: {last}"));
     let words = format!(
-        "the stream ended after {} without {wanted}{last}",
+        "the stream ended after {}{wanted}{last}",
         EventCount(log.events.len())
     );
     Err(UnreadBody::Stream(Failure::new(
@@ -340,11 +377,11 @@ fn quote_short(event: &RawEvent) -> Option<Cow<'_, str>> {
     is_short.then(|| String::from_utf8_lossy(&event.data))
 }
 
-/// The failure of a stream of which nothing came for so long.
-pub(super) fn silence(idle: Duration) -> Failure {
+/// The failure of a stream of which no event came for so long.
+pub(crate) fn silence(idle: Duration) -> Failure {
     Failure::new(
         ErrorKind::TimeoutEvent,
-        format!("nothing came within {idle:?}"),
+        format!("no event came within {idle:?}"),
     )
 }
 

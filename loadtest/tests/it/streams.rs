@@ -267,6 +267,116 @@ fn silence_is_a_failure_and_a_condition_ends_a_stream() {
     );
 }
 
+/// Its server may send what is no event.
+#[scenario]
+fn beating() {
+    #[step(get = "/feed", idle = 60ms)]
+    fn notices() -> Events<Notice>;
+}
+
+/// The same, read by the step itself.
+#[scenario]
+fn beating_beside() {
+    #[step]
+    async fn follow(http: &mut Http) -> Result<(), Error> {
+        let mut events = http.get("/feed").idle(60 * MS).events::<Notice>().await?;
+        while events.next().await?.is_some() {}
+        Ok(())
+    }
+}
+
+/// There it counts.
+#[scenario]
+fn alive() {
+    #[step(get = "/feed", idle(bytes) = 60ms, lasts = 500ms)]
+    fn notices() -> Events<Notice>;
+}
+
+/// The same, read by the step itself.
+#[scenario]
+fn alive_beside() {
+    #[step]
+    async fn follow(http: &mut Http) -> Result<u64, Error> {
+        let request = http.get("/feed").idle_bytes(60 * MS);
+        let mut events = request.events::<Notice>().await?;
+        let notice = events.next().await?.ok_or("no notice")?;
+        Ok(notice.order)
+    }
+}
+
+/// So many heartbeats, 20 ms apart, then an event.
+fn beats(kind: &'static str, beat: &'static str, count: usize) -> impl Fn(&Got) -> Reply {
+    let event = match kind {
+        "text/event-stream" => event(r#"{"order": 1}"#),
+        _ => b"{\"order\": 1}\n".to_vec(),
+    };
+    move |_| {
+        let event = event.clone();
+        let reply = Reply::status(200).header("content-type", kind);
+        reply.pieces_by(move |number| {
+            let piece = if number < count {
+                beat.into()
+            } else {
+                event.clone()
+            };
+            Some((20 * MS, piece))
+        })
+    }
+}
+
+#[test]
+fn a_heartbeat_that_is_no_event_ends_no_silence_unless_bytes_count() {
+    for (kind, beat) in [
+        ("text/event-stream", ": ping\n\n"),
+        ("text/event-stream", "event: ping\n\n"),
+        ("application/x-ndjson", "\n"),
+    ] {
+        for scenario in [beating(), beating_beside()] {
+            let card = run(scenario, beats(kind, beat, usize::MAX));
+            assert_eq!(errors(&card), [("timeout.event".to_owned(), 4)], "{beat:?}");
+            let example = card.errors[0].example.to_string();
+            assert_eq!(
+                example,
+                "no event came within 60ms, only bytes that are none, such as heartbeats, which count with \
+                 `idle(bytes) = 60ms`"
+            );
+        }
+        let card = run(alive(), beats(kind, beat, usize::MAX));
+        assert_eq!((errors(&card), card.steps[0].ok), (Vec::new(), 4));
+        let card = run(alive_beside(), beats(kind, beat, 10));
+        assert_eq!((errors(&card), card.steps[0].ok), (Vec::new(), 4));
+    }
+    let silent = run(alive(), |_| {
+        stream([(Duration::from_secs(3600), event(r#"{"order": 1}"#))])
+    });
+    assert_eq!(errors(&silent), [("timeout.event".to_owned(), 4)]);
+}
+
+#[test]
+fn a_stream_that_brought_no_event_is_no_success() {
+    for (kind, body) in [
+        ("text/event-stream", ": bye\n\n"),
+        ("application/x-ndjson", "\n"),
+    ] {
+        for scenario in [beating(), beating_beside()] {
+            let card = run(scenario, move |_| {
+                Reply::status(200).header("content-type", kind).body(body)
+            });
+            assert_eq!(errors(&card), [("stream.unfinished".to_owned(), 4)]);
+            let example = card.errors[0].example.to_string();
+            assert_eq!(example, "the stream ended after 0 events");
+        }
+    }
+    let never = || stream([(Duration::from_secs(3600), event(r#"{"order": 1}"#))]);
+    // The step ends it: a declared one has failed.
+    let card = run(listen(), move |_| never());
+    assert_eq!(errors(&card), [("timeout.event".to_owned(), 4)]);
+    // The load ends it: that of an `async` step is cancelled.
+    let card = run_as_declared(listening(), move |_| never());
+    assert_eq!(errors(&card), []);
+    assert_eq!((card.steps[0].ok, card.accounts.cancelled), (0, 2));
+}
+
 #[test]
 fn what_is_no_stream_is_told() {
     let card = run(wait(), |_| Reply::json("{}"));
@@ -280,6 +390,12 @@ fn what_is_no_stream_is_told() {
         stream([(MS, event("{}"))]).header("content-encoding", "gzip")
     });
     assert_eq!(errors(&packed), [("head.malformed".to_owned(), 4)]);
+    for coding in ["none", "utf-8", "identity"] {
+        let plain = run(wait(), move |_| {
+            stream([(MS, event(r#"{"order": 7}"#))]).header("content-encoding", coding)
+        });
+        assert_eq!(errors(&plain), [], "{coding}");
+    }
     let wrong = run(wait(), |_| stream([(MS, event(r#"{"order": "x"}"#))]));
     assert_eq!(errors(&wrong), [("stream.unfinished".to_owned(), 4)]);
     let decoded = run(follow(), |_| stream([(MS, event(r#"{"order": "x"}"#))]));
@@ -486,6 +602,35 @@ fn the_deadline_of_a_stream_is_that_of_its_request_whatever_the_step_does_meanwh
         stream([(Duration::ZERO, event(r#"{"order": 1}"#)), second])
     });
     assert_eq!(errors(&card), [("timeout.total".to_owned(), 1)]);
+}
+
+/// Its feed says when a user has spoken.
+#[scenario]
+fn heard() {
+    #[step]
+    async fn hear(http: &mut Http, vu: &mut Vu) -> Result<u128, Error> {
+        let url = format!("/feed?said={}", vu.stamp());
+        http.pause(10 * MS).await;
+        let mut events = http.get(&url).events::<String>().await?;
+        let event = events.next().await?.ok_or("nothing was heard")?;
+        let said = Stamp::parse(event.data()).ok_or("no stamp")?;
+        Ok(event.since(said).as_millis())
+    }
+
+    #[check]
+    fn the_way_took_so_long(hear: &u128) -> bool {
+        (60..=62).contains(hear)
+    }
+}
+
+#[test]
+fn an_event_tells_how_long_it_took_from_a_stamp() {
+    let card = run(heard(), |request| {
+        let (_, stamp) = request.target.split_once('=').unwrap();
+        stream([(50 * MS, event(stamp))])
+    });
+    assert_eq!(errors(&card), []);
+    assert_eq!(card.steps[0].checks_passed, 4);
 }
 
 /// Its user begins in the ramp, and its stream goes on to the end.

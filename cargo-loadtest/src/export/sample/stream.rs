@@ -105,6 +105,7 @@ fn ask(name: &'static str, method: &'static str, url: &'static str) -> StepDef {
             events: None,
             lasts: None,
             idle: StreamDef::IDLE,
+            idle_counts_bytes: false,
             graded_by_response: false,
         }),
         good: vec![

@@ -36,6 +36,8 @@ pub(crate) struct StreamOptions {
     pub(crate) events: Option<u32>,
     pub(crate) lasts: Option<Duration>,
     pub(crate) idle: Option<Duration>,
+    /// True with `idle(bytes) = 30s`.
+    pub(crate) idle_counts_bytes: bool,
     /// The variant of `StreamFormat`.
     pub(crate) format: Option<&'static str>,
     pub(crate) is_graded_by_response: bool,
@@ -65,6 +67,13 @@ impl StreamOptions {
                 let condition = parse_event_closure(key, input, wanted)?;
                 self.end = Some(EndOption::Condition(condition));
                 return Ok(());
+            }
+            "idle" if input.peek(token::Paren) => {
+                let content;
+                parenthesized!(content in input);
+                let wanted = "`idle` counts events; with `idle(bytes) = 30s` a heartbeat that is no event counts too";
+                parse_word(&content, &[("bytes", "")], wanted)?;
+                self.idle_counts_bytes = true;
             }
             _ => {}
         }

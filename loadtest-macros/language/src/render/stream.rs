@@ -17,6 +17,7 @@ pub(super) fn render_stream_def(step: &ResolvedStep) -> TokenStream {
         events,
         lasts,
         idle,
+        idle_counts_bytes,
         format,
         is_graded_by_response,
         good: _,
@@ -52,6 +53,7 @@ pub(super) fn render_stream_def(step: &ResolvedStep) -> TokenStream {
                 events: #events,
                 lasts: #lasts,
                 idle: #idle,
+                idle_counts_bytes: #idle_counts_bytes,
                 graded_by_response: #is_graded_by_response,
             }
         }

@@ -21,9 +21,12 @@ pub struct StreamDef {
     /// `lasts = 20s`: the step ends the stream after so long, with success.
     #[serde(rename = "lasts_us", with = "micros::option")]
     pub lasts: Option<Duration>,
-    /// `idle = 30s`: the longest silence before the step fails.
+    /// `idle = 30s`: the longest time without an event before the step fails.
     #[serde(rename = "idle_us", with = "micros")]
     pub idle: Duration,
+    /// True with `idle(bytes) = 30s`: whatever comes ends the silence, such as a comment that is a heartbeat.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle_counts_bytes: bool,
     /// True with `graded = response`: the step is graded by the time to its last event; else by that to the first.
     pub graded_by_response: bool,
 }
@@ -62,7 +65,7 @@ pub struct GoodCondition {
 }
 
 impl StreamDef {
-    /// The longest silence where none is declared.
+    /// The longest time without an event where none is declared.
     pub const IDLE: Duration = Duration::from_secs(30);
     /// Returns true if the stream ends with an event for which a condition holds.
     pub fn ends_by_condition(&self) -> bool {
@@ -78,6 +81,7 @@ impl StreamDef {
         events: None,
         lasts: None,
         idle: Self::IDLE,
+        idle_counts_bytes: false,
         graded_by_response: false,
     };
 

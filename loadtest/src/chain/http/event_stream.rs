@@ -31,7 +31,7 @@ impl<'a, T: FromBody> EventStream<'a, T> {
     /// Waits for the next event; `None` after the last.
     ///
     /// # Errors
-    /// The stream broke off, nothing came for 30 seconds, or the event is no `T`, after
+    /// The stream broke off, no event came for too long, it ended without any, or the event is no `T`, after
     /// which there are no more.
     pub async fn next(&mut self) -> Result<Option<Event<T>>, Error> {
         let event = poll_fn(|context| self.source.poll_event(context)).await?;

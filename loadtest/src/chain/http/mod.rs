@@ -18,6 +18,7 @@ use crate::transport::{Failure, OperationTarget, Phases, Sockets, Traffic};
 use futures_util::future::join_all;
 use http::{HeaderName, HeaderValue, Method, Version};
 use http_body_util::BodyExt;
+use loadtest_model::definition::StreamDef;
 use reqwest::ResponseBuilderExt;
 use std::cell::RefCell;
 use std::fmt;
@@ -86,7 +87,8 @@ pub(crate) trait StepSender {
         name: Option<&'a str>,
     ) -> Local<'a, Result<RawResponse, HttpError>>;
 
-    /// Begins a request whose answer is read as a stream of events.
+    /// Begins a request whose answer is read as a stream of events, as `def` says; with `request.is_graphql` as one of
+    /// answers of GraphQL.
     ///
     /// # Errors
     /// Streams cannot be read here.
@@ -94,6 +96,7 @@ pub(crate) trait StepSender {
         &self,
         request: RequestBuf,
         name: Option<String>,
+        def: StreamDef,
     ) -> Result<Box<dyn EventSource + '_>, HttpError>;
 
     /// Pauses, which is part of no latency.
@@ -134,8 +137,14 @@ pub(crate) trait StepSender {
     /// It may not be sent now.
     fn begin_call(&self, uri: &http::Uri) -> Result<BegunCall, CallRefusal>;
 
-    /// Ready when a call that is read as a stream is to end, since the load is over.
-    fn poll_stream_end(&self, number: u64, context: &mut Context<'_>) -> Poll<()>;
+    /// Ready when a call that is read as a stream is to end, since the load is over. One without messages does so only
+    /// where a journey is tried.
+    fn poll_stream_end(
+        &self,
+        number: u64,
+        has_messages: bool,
+        context: &mut Context<'_>,
+    ) -> Poll<()>;
 
     /// Counts a call that has ended, or that was given up.
     fn end_call(&self, number: u64, log: &mut CallLog);

@@ -6,6 +6,7 @@ use crate::chain::response::FromBody;
 use crate::chain::write::{NO_URL, is_absolute};
 use crate::chain::{Credential, Error};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use loadtest_model::definition::StreamDef;
 use loadtest_model::graphql::Document;
 use reqwest::{Body, RequestBuilder};
 use serde::Serialize;
@@ -33,6 +34,7 @@ pub struct HttpRequest<'a> {
     name: Option<String>,
     jar: Option<&'static str>,
     is_graphql: bool,
+    stream: StreamDef,
 }
 
 impl<'a> HttpRequest<'a> {
@@ -55,6 +57,7 @@ impl<'a> HttpRequest<'a> {
             name: None,
             jar: None,
             is_graphql: false,
+            stream: StreamDef::UNDECLARED,
         }
     }
 
@@ -152,6 +155,19 @@ impl<'a> HttpRequest<'a> {
         self.with(|request| request.timeout(timeout))
     }
 
+    /// Sets the longest time without an event of a stream that is read by [`events`](Self::events); without it, 30 s.
+    pub fn idle(mut self, idle: Duration) -> Self {
+        self.stream.idle = idle;
+        self
+    }
+
+    /// Sets the longest time in which nothing comes of such a stream: a heartbeat that is no event, such as a comment,
+    /// counts too.
+    pub fn idle_bytes(mut self, idle: Duration) -> Self {
+        self.stream.idle_counts_bytes = true;
+        self.idle(idle)
+    }
+
     /// Sends it and reads the answer as a stream of events, each of them as it comes; a status other than 2xx is an error.
     ///
     /// ```
@@ -182,10 +198,12 @@ impl<'a> HttpRequest<'a> {
         let request = request
             .build()
             .map_err(|error| HttpError::unsent(&error.without_url()))?;
-        let buffer = (self.http)
+        let mut buffer = (self.http)
             .to_buffer(request, self.is_relative, self.jar)
             .await?;
-        EventStream::open(self.http.sender.open_stream(buffer, self.name)?).await
+        buffer.is_graphql = T::IS_GRAPHQL;
+        let sender = &self.http.sender;
+        EventStream::open(sender.open_stream(buffer, self.name, self.stream)?).await
     }
 
     /// Sends the GraphQL `document` with its `variables`, and reads the answer from its `data`; an answer with `errors`

@@ -5,8 +5,10 @@ use super::{
     Control, Load, Pacer, Plan, SetupContext, StopSignals, WorkerSpec, block_on_paused_clock, ms,
     rate, run_worker, users, worker_spec,
 };
+use crate::Scenario;
+use crate::engine::smoke::run_smoke_test;
 use crate::prelude::*;
-use crate::transport::memory::MemoryListener;
+use crate::transport::memory::{self, MemoryListener, MemoryServer};
 use crate::transport::{HttpTransport, Network};
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::metrics::{ErrorKind, Frame, StreamTally, Tally, Windows};
@@ -205,6 +207,81 @@ fn open(max_users: u32) -> Load {
     Load {
         max_users: Some(max_users),
         ..rate(20.0, Duration::ZERO, ms(20_000))
+    }
+}
+
+/// Its stream has no end.
+#[scenario(grace = 5s)]
+fn endless() {
+    #[step(get = "/feed", timeout = 1h)]
+    fn follow() -> Events<u64>;
+
+    #[step(get = "/feed", end = "[DONE]", timeout = 1h)]
+    fn unfinished(follow: &Events<u64>) -> Events<u64>;
+}
+
+/// The same, read by the step itself.
+#[scenario(grace = 5s)]
+fn endless_beside() {
+    #[step(timeout = 1h)]
+    async fn follow(http: &mut Http) -> Result<u64, Error> {
+        let mut events = http.get("/feed").events::<u64>().await?;
+        let mut last = 0;
+        while let Some(event) = events.next().await? {
+            last = *event;
+        }
+        Ok(last)
+    }
+}
+
+/// It waits for what never comes.
+#[scenario(grace = 5s)]
+fn endless_in_vain() {
+    #[step(timeout = 1h)]
+    async fn follow(http: &mut Http) -> Result<u64, Error> {
+        let mut events = http.get("/feed").events::<u64>().await?;
+        while let Some(event) = events.next().await? {
+            if *event == u64::MAX {
+                return Ok(*event);
+            }
+        }
+        Err("it never came".into())
+    }
+}
+
+/// Tries a journey against a server that sends `piece` each second; the result, and how long it took.
+fn try_once(
+    scenario: &'static Scenario,
+    piece: &'static str,
+) -> (Result<Option<String>, String>, Duration) {
+    let (overrides, defaults) = (Overrides::default(), GradingDefaults::default());
+    let plan = Plan::new(&scenario.definition, &overrides, &defaults, 7).unwrap();
+    let shared = (scenario.prepare)(&SetupContext::default()).unwrap().shared;
+    block_on_paused_clock(async {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        let server = MemoryServer::start(move |_| memory::endless(head, ms(1_000), piece.into()));
+        let network = Network::prepare(Some(&server.url), "run-7").await.unwrap();
+        let transport = HttpTransport::new(Arc::new(network), 0);
+        let begun = Instant::now();
+        let ran = run_smoke_test(scenario, &shared, &plan, transport).await;
+        (ran, begun.elapsed())
+    })
+}
+
+#[test]
+fn a_journey_that_is_tried_leaves_endless_streams_after_the_grace_and_fails_without_an_event() {
+    let (ran, time) = try_once(endless(), "data: 7\n\n");
+    assert_eq!(ran, Ok(None));
+    assert_within(Some(time), ms(10_000), ms(10_010));
+    let (ran, time) = try_once(endless_beside(), "data: 7\n\n");
+    assert_eq!(ran, Ok(None));
+    assert_within(Some(time), ms(5_000), ms(5_010));
+    let (ran, _) = try_once(endless_in_vain(), "data: 7\n\n");
+    assert!(ran.unwrap_err().contains("it never came"));
+    for scenario in [endless(), endless_beside()] {
+        let (ran, _) = try_once(scenario, ": ping\n\n");
+        let problem = ran.unwrap_err();
+        assert!(problem.contains("no event came within 5"), "{problem}");
     }
 }
 

@@ -39,6 +39,8 @@ async fn read(user: &mut HttpTransport, path: &str, def: &StreamDef) -> Exchange
         stream: Some(StreamCall {
             def,
             keeps_data: true,
+            is_graphql: false,
+            lasts: def.lasts,
             each: &|_| Ok(false),
             opened: None,
         }),

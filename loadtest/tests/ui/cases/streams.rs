@@ -29,6 +29,8 @@ fn scenario() {
     fn a_number() -> Events<Chunk>;
     #[step(get = "/", idle = 0s)]
     fn no_time() -> Events<Chunk>;
+    #[step(get = "/", idle(comments) = 5s)]
+    fn other_life() -> Events<Chunk>;
     #[step(get = "/", good(first_event < 800ms) < 95%)]
     fn upside_down() -> Events<Chunk>;
     #[step(get = "/", good(first_evnt < 800ms) > 95%)]

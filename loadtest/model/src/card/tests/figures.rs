@@ -25,6 +25,7 @@ fn with_streams(together: u64) -> ScenarioRecord {
         events: None,
         lasts: None,
         idle: StreamDef::IDLE,
+        idle_counts_bytes: false,
         graded_by_response: false,
     });
     step.good = vec![GoodCondition {
