@@ -9,6 +9,8 @@ use crate::page::PageLimit;
 use crate::transport::ErrorKind;
 use crate::transport::graphql::{GraphAnswer, GraphError, describe_errors};
 use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use std::ops::Deref;
 
 /// The path that GraphQL operations are posted to.
@@ -44,6 +46,8 @@ pub(crate) const GRAPHQL_PATH: &str = "/graphql";
 pub struct Graph<T> {
     data: T,
     errors: Vec<GraphError>,
+    /// As it came; empty without any.
+    extensions: Bytes,
 }
 
 impl<T> Graph<T> {
@@ -60,6 +64,12 @@ impl<T> Graph<T> {
     /// The errors beside the data; none unless the step says `partial = true`.
     pub fn errors(&self) -> &[GraphError] {
         &self.errors
+    }
+
+    /// What the server adds to its answer, such as the cost of the operation; null without any:
+    /// `graph.extensions()["cost"]["actual"]`.
+    pub fn extensions(&self) -> Value {
+        serde_json::from_slice(&self.extensions).unwrap_or_default()
     }
 }
 
@@ -116,11 +126,12 @@ impl<T: FromBody> Graph<T> {
         let mut answer = answer.map_err(|error| explain_decode_error(&error, body))?;
         let errors = answer.take_errors();
         let described = describe_errors(&errors);
+        let extensions = answer.extensions;
         match (answer.data, described) {
-            (Some(data), None) => Self::from_parts(data.get(), body, errors),
+            (Some(data), None) => Self::from_parts(data, extensions, body, errors),
             (Some(data), Some(reason)) if is_partial => {
                 // Where the data cannot be read, the errors say why.
-                Self::from_parts(data.get(), body, errors).map_err(|unread| ReadError {
+                Self::from_parts(data, extensions, body, errors).map_err(|unread| ReadError {
                     kind: ErrorKind::GraphqlErrors,
                     reason: format!("{reason} ({unread})"),
                 })
@@ -133,9 +144,16 @@ impl<T: FromBody> Graph<T> {
         }
     }
 
-    fn from_parts(data: &str, body: &Bytes, errors: Vec<GraphError>) -> Result<Self, ReadError> {
-        let data = T::from_body(&body.slice_ref(data.as_bytes()));
+    fn from_parts(
+        data: &RawValue,
+        extensions: Option<&RawValue>,
+        body: &Bytes,
+        errors: Vec<GraphError>,
+    ) -> Result<Self, ReadError> {
+        let slice = |part: &RawValue| body.slice_ref(part.get().as_bytes());
+        let data = T::from_body(&slice(data));
         Ok(Self {
+            extensions: extensions.map(slice).unwrap_or_default(),
             data: data.map_err(|reason| format!("`data`: {reason}"))?,
             errors,
         })
@@ -156,6 +174,8 @@ impl<T: FromBody> Graph<T> {
 /// An event of a stream; other answers are read by the functions below.
 #[diagnostic::do_not_recommend]
 impl<T: FromBody> FromBody for Graph<T> {
+    const IS_GRAPHQL: bool = true;
+
     fn from_body(body: &Bytes) -> Result<Self, String> {
         Self::read(body, false).map_err(|error| error.reason)
     }
@@ -208,7 +228,7 @@ fn read_graph<T: FromBody>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn read<T: FromBody>(
         body: &'static str,
@@ -232,6 +252,15 @@ mod tests {
             );
             read::<()>(body, false).unwrap();
         }
+    }
+
+    #[test]
+    fn what_a_server_adds_is_handed_on() {
+        let body = r#"{"data": 7, "extensions": {"cost": {"actual": 3}}}"#;
+        let graph = read::<u64>(body, false).unwrap();
+        assert_eq!(graph.extensions()["cost"]["actual"], 3);
+        let graph = read::<u64>(r#"{"data": 7}"#, false).unwrap();
+        assert_eq!(graph.extensions(), Value::Null);
     }
 
     #[test]

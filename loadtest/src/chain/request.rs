@@ -298,6 +298,11 @@ impl<T> Request<Graph<T>> {
         self.add_field("operationName", name.as_ref())
     }
 
+    /// Sets what is added for the server, such as the hash of a persisted query.
+    pub fn extensions<V: serde::Serialize + ?Sized>(self, extensions: &V) -> Self {
+        self.add_field("extensions", extensions)
+    }
+
     /// Posts to `url` instead of `/graphql`.
     pub fn url(mut self, url: impl AsRef<str>) -> Self {
         self.set_target(url.as_ref());

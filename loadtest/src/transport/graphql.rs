@@ -52,6 +52,9 @@ pub(crate) struct GraphAnswer<'a> {
     pub(crate) data: Option<&'a RawValue>,
     #[serde(default)]
     errors: Option<Vec<GraphError>>,
+    /// What the server adds, such as the cost of the operation.
+    #[serde(borrow, default)]
+    pub(crate) extensions: Option<&'a RawValue>,
 }
 
 impl<'a> GraphAnswer<'a> {

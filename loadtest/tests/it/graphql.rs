@@ -68,6 +68,7 @@ fn shop() {
         Request::graphql("mutation Add($id: ID!) { add(cart: $id) } query Other { other }")
             .variables(&json!({ "id": cart.cart.id }))
             .operation("Add")
+            .extensions(&json!({ "trace": true }))
     }
 
     #[step(post = "/done", json = { "added": "{{add.response.add.total}}" })]
@@ -104,6 +105,7 @@ fn operations_are_posted_with_their_variables_and_answers_are_read_from_data() {
             "query": "mutation Add($id: ID!) { add(cart: $id) } query Other { other }",
             "variables": { "id": "c\"1" },
             "operationName": "Add",
+            "extensions": { "trace": true },
         })
     );
     assert_eq!(json_of(first[4]), json!({ "added": "8" }));
@@ -415,8 +417,16 @@ fn errors_within_an_event_are_those_of_graphql() {
         })
         .0
     };
+    // The event `complete` of the protocol is the end, and no answer.
+    for end in ["", "\n\nevent: complete\ndata:"] {
+        let second = format!("{}{end}", r#"{"data": {"price": 8}}"#).leak();
+        let card = stream(second);
+        assert_eq!(errors(&card), []);
+        let events = [&card.steps[0].stream, &card.steps[1].inner[0].stream];
+        let events = events.map(|stream| stream.as_ref().unwrap().events);
+        assert_eq!(events, [4, 4]);
+    }
     let card = stream(r#"{"data": {"price": 8}}"#);
-    assert_eq!(errors(&card), []);
     let rows = |card: &Card| {
         let row = &card.steps[1].inner[0];
         (row.name.clone(), row.requests, row.failed)
