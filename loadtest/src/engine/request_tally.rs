@@ -10,6 +10,10 @@ use loadtest_model::redacted::Redacted;
 use loadtest_model::schedule::Window;
 use std::time::Duration;
 
+/// The gRPC codes of calls that their client ends: as it has enough, and at a deadline.
+const CANCELLED: u16 = 1;
+const DEADLINE_EXCEEDED: u16 = 4;
+
 /// What was sent and received in the operations that count in a window.
 #[derive(Default, PartialEq)]
 pub(super) struct WindowTraffic {
@@ -109,12 +113,21 @@ impl FinishedOperation {
             Ok(status) => *status,
             Err(failed) => failed.answered_status(),
         };
-        if let Some(status) = status {
+        // The client of a call that it ended itself has a code too, which no target sent.
+        let own = self.messages.and_then(|_| match &self.result {
+            Ok(None) => Some(CANCELLED),
+            Err(failed) if failed.kind.is_timeout() => Some(DEADLINE_EXCEEDED),
+            _ => None,
+        });
+        if let Some(status) = status.or(own) {
             *tally.statuses.entry(status).or_default() += 1;
         }
         let row = tally.inner(name);
         if let Some(messages) = self.messages {
             row.exchanged(messages);
+        }
+        if let Some(code) = own {
+            *row.statuses.entry(code).or_default() += 1;
         }
         match &self.result {
             Ok(None) => row.completed(self.time),

@@ -19,6 +19,7 @@ use server::{
 };
 use shop_proto::cart_client::CartClient;
 use shop_proto::{Item, Price};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -478,6 +479,10 @@ fn a_call_ends_at_the_deadline_and_its_server_is_told() {
     assert_eq!(declared.map(|error| error.3).sum::<u64>(), 2);
     assert_eq!(card.steps[3].ok, 2);
     assert_eq!(rows(&card.steps[3]), [("shop.Cart/Watch", 2, 0)]);
+    // Their client has the codes `DEADLINE_EXCEEDED` and `CANCELLED`.
+    assert_eq!(card.steps[0].statuses, [(4, 2)].into());
+    assert_eq!(card.steps[3].statuses, [(1, 2)].into());
+    assert_eq!(card.steps[3].inner[0].statuses, [(1, 2)].into());
     let left = card.steps[3].stream.as_ref().unwrap();
     assert_eq!((left.events, left.first_event.samples), (4, 2));
     assert_eq!(rows(&card.steps[4]), [("shop.Cart/Add", 2, 2)]);
@@ -850,10 +855,13 @@ fn a_client_sees_the_code_of_a_failure_and_its_row_the_kind() {
     let (card, _) = run_in_shop(Run::new(coded()).load(Load::iterations(1, 1)));
     assert_eq!(errors(&card), []);
     assert_eq!(card.steps[3].checks_passed, 1, "{card}");
-    for (step, row) in card.steps.iter().zip(["Add", "Watch", "Add", "Add"]) {
+    let late = || [(4, 1)].into();
+    let statuses = [late(), late(), BTreeMap::new(), BTreeMap::new()];
+    let rows_of_steps = ["Add", "Watch", "Add", "Add"].into_iter().zip(statuses);
+    for (step, (row, statuses)) in card.steps.iter().zip(rows_of_steps) {
         assert_eq!(step.ok, 1, "{}", step.name);
         assert_eq!(rows(step), [(&*format!("shop.Cart/{row}"), 1, 1)]);
-        assert_eq!(step.statuses.len(), 0, "{}", step.name);
+        assert_eq!(step.statuses, statuses, "{}", step.name);
     }
     let kinds = [
         "timeout.head",
@@ -896,6 +904,27 @@ fn a_call_that_the_target_has_not_looked_at_is_sent_again() {
     assert_eq!(rows(&card.steps[0]), [("shop.Cart/Add", 3, 0)]);
     assert_eq!((card.steps[0].requests, card.steps[0].retries), (4, 1));
     assert_eq!(connections, 1);
+}
+
+#[test]
+fn a_call_that_is_refused_for_the_sake_of_others_is_sent_until_it_gets_through() {
+    // A new connection, whose first streams the target refuses.
+    let (card, connections) = ask_raw_server(1, |call| {
+        if call.number < 6 {
+            let RawCall { mut respond, .. } = call;
+            respond.send_reset(h2::Reason::REFUSED_STREAM);
+        } else {
+            answer(call);
+        }
+        After::Nothing
+    });
+    assert_eq!(errors(&card), []);
+    assert_eq!((card.steps[0].requests, card.steps[0].retries), (7, 6));
+    assert_eq!(connections, 1);
+    let refused = failure(|RawCall { mut respond, .. }| {
+        respond.send_reset(h2::Reason::REFUSED_STREAM);
+    });
+    assert_eq!(refused.0, "reset.before_head");
 }
 
 #[test]
