@@ -38,7 +38,7 @@
 //! | build a request | [`Request`], [`File`], [`multipart`], [`secret`] |
 //! | send several requests in a step | [`Http`] |
 //! | call gRPC services | [`Http::grpc`] |
-//! | leave a step out, or fail it | [`Skip`], [`Error`] |
+//! | leave a step out, or fail it | [`Skip`], [`Error`], [`Stale`] |
 //! | draw numbers, and count things of your own | [`Vu`] |
 //! | read rows of data | [`Feed`] |
 //! | start the service under test | [`Target`](targets::Target) |
@@ -84,6 +84,7 @@ pub use chain::{
     response::Response,
     skip::Skip,
     socket::{IntoMessage, Message, OutgoingMessage, Socket, SocketWait},
+    stale::Stale,
     stamp::Stamp,
     vu::Vu,
 };
@@ -105,7 +106,7 @@ pub mod prelude {
     pub use crate::targets::{Target, TargetError};
     pub use crate::{
         Error, Events, Feed, Graph, Grpc, Http, Net, Page, Request, Response, Secret, Skip, Socket,
-        Stamp, Vu, secret,
+        Stale, Stamp, Vu, secret,
     };
     pub use bytes::Bytes;
     pub use loadtest_macros::{

@@ -3,8 +3,8 @@
 use crate::console::clean;
 use crate::units;
 use loadtest_model::definition::{
-    Client, Cookies, Dns, EndMark, GoodCondition, GraphqlDef, HttpVersion, Rendezvous, ScenarioDef,
-    StepDef, StreamDef, StreamFormat, Think, ThinkLaw, Threshold, WebSocketDef,
+    Client, Cookies, Dns, EndMark, GoodCondition, GraphqlDef, HttpVersion, Rendezvous, Renewal,
+    ScenarioDef, StepDef, StreamDef, StreamFormat, Think, ThinkLaw, Threshold, WebSocketDef,
 };
 use loadtest_model::display;
 use loadtest_model::plan::Plan;
@@ -85,7 +85,7 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
         marks.push(format!("one of `{choice}`"));
     }
     if step.once {
-        marks.push("once per user".to_owned());
+        marks.push(describe_once(step.renewal.as_ref()));
     }
     if step.last {
         marks.push("last of each user".to_owned());
@@ -126,6 +126,18 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
         marks.push("a new connection for each request".to_owned());
     }
     marks
+}
+
+/// Describes a step that runs once: `once per user, again after 50 min and after the status 401`.
+fn describe_once(renewal: Option<&Renewal>) -> String {
+    let mut words = "once per user".to_owned();
+    if let Some(Renewal { after, on }) = renewal {
+        let after = after.map(|after| format!("after {}", display::format_span(after)));
+        let on = (!on.0.is_empty()).then(|| format!("after the status {on}"));
+        let all: Vec<_> = after.into_iter().chain(on).collect();
+        let _ = write!(words, ", again {}", all.join(" and "));
+    }
+    words
 }
 
 /// Describes how a step opens a WebSocket: ``a WebSocket with the protocol `chat.v2`, compressed``.
@@ -184,7 +196,12 @@ fn describe_stream(stream: &StreamDef) -> String {
     }
     let _ = write!(
         words,
-        ", silent for {} at most, graded by its {} event",
+        ", {} for {} at most, graded by its {} event",
+        if stream.idle_counts_bytes {
+            "without a byte"
+        } else {
+            "silent"
+        },
         display::format_span(stream.idle),
         if stream.graded_by_response {
             "last"

@@ -1,6 +1,7 @@
 //! The error type of steps that need none of their own.
 
 use super::grpc::call_code;
+use super::stale::Stale;
 use super::{HttpError, MeasureError};
 use crate::redact;
 use http::StatusCode;
@@ -51,6 +52,8 @@ struct Like {
     fault: Fault,
     /// True if one that holds it says no more.
     is_all: bool,
+    /// True if it was a [`Stale`].
+    is_stale: bool,
 }
 
 impl Error {
@@ -70,6 +73,7 @@ impl Error {
             words: reason.clone(),
             fault: Fault::Undecodable(reason),
             is_all: false,
+            is_stale: false,
         }))
     }
 
@@ -79,7 +83,15 @@ impl Error {
             words: describe_error(error),
             fault: fault(error),
             is_all: false,
+            is_stale: causes(error).any(|cause| cause.is::<Stale>()),
         }))
+    }
+
+    /// Returns whether the answers of `once` steps are stale by it.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.0
+            .downcast_ref::<Like>()
+            .is_some_and(|like| like.is_stale)
     }
 
     /// The error of a gRPC call whose client returned `status`, if that is one.
@@ -97,6 +109,7 @@ impl Error {
             words,
             fault,
             is_all: true,
+            is_stale: false,
         })))
     }
 
@@ -117,11 +130,12 @@ impl Error {
         } else {
             format!("{words}: {own}")
         };
-        let fault = self.fault();
+        let (fault, is_stale) = (self.fault(), self.is_stale());
         Self(Box::new(Like {
             words,
             fault,
             is_all: false,
+            is_stale,
         }))
     }
 

@@ -49,8 +49,8 @@ pub use loadtest_model::{
     definition::{
         BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
         EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GraphqlDef, GroupDef, HeaderDef,
-        HttpVersion, Load, Metric, Part, Reads, Rendezvous, Retry, ScenarioDef, Shape, Stage,
-        Statistic, StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw,
+        HttpVersion, Load, Metric, Part, Reads, Rendezvous, Renewal, Retry, ScenarioDef, Shape,
+        Stage, Statistic, StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw,
         Threshold, Trigger, Until, WebSocketDef,
     },
     metrics::{Cause, RootCause, StreamSample},

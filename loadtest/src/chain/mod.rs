@@ -29,6 +29,7 @@ pub(crate) mod setup_values;
 pub(crate) mod skip;
 pub(crate) mod slot;
 pub(crate) mod socket;
+pub(crate) mod stale;
 pub(crate) mod stamp;
 pub(crate) mod unmet;
 pub(crate) mod untyped;

@@ -1,5 +1,6 @@
 //! A step that leaves itself out, on purpose.
 
+use super::stale::Stale;
 use super::{Error, Halt, HttpError, Unmet};
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -122,6 +123,7 @@ macro_rules! holders {
 }
 holders! {
     Skip: error => error;
+    Stale: error => error;
     HttpError: error => error;
     reqwest::Error: error => error;
     Error: error => error.get();

@@ -12,7 +12,7 @@ use crate::transport::{
     AnswerDetails, Call, Exchange, Failure, StreamCall, Transport, UnfinishedExchange,
 };
 use http::StatusCode;
-use loadtest_model::definition::{Retry, StreamDef, Trigger, Until};
+use loadtest_model::definition::{Retry, StepDef, StreamDef, Trigger, Until};
 use loadtest_model::metrics::{Cause, RootCause};
 use loadtest_model::metrics::{ErrorKind, Traffic};
 use loadtest_model::metrics::{StepTally, StreamSample};
@@ -48,11 +48,35 @@ pub(super) struct AttemptSummary {
     pub(super) received_bytes: u64,
     /// What was measured of the stream of events, where the step reads one.
     pub(super) stream: Option<Box<StreamSample>>,
-    /// True if the run ended before the response that the step waits for.
-    pub(super) is_cut_off: bool,
+    pub(super) end: AttemptEnd,
     requests: u32,
     /// The number of consecutive failures so far.
     failures: u32,
+}
+
+/// How the requests of a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AttemptEnd {
+    Settled,
+    /// By the end of the run, before the response that the step waits for.
+    CutOff,
+    /// By a status after which a `once` step runs again, and then this one.
+    Refused,
+}
+
+impl AttemptSummary {
+    /// Adds what came `before`, another answer to the same step.
+    pub(super) fn continue_from(&mut self, before: Self) {
+        self.begun = before.begun.or(self.begun);
+        self.service += before.service;
+        self.paused += before.paused;
+        self.traffic.add(before.traffic);
+        self.has_sent |= before.has_sent;
+        self.received_bytes += before.received_bytes;
+        if let Some(first) = self.stream.as_mut().and_then(|it| it.first_event.as_mut()) {
+            *first += before.service;
+        }
+    }
 }
 
 impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
@@ -70,7 +94,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             has_sent: false,
             received_bytes: 0,
             stream: None,
-            is_cut_off: false,
+            end: AttemptEnd::Settled,
             requests: 0,
             failures: 0,
         };
@@ -123,7 +147,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     // In a box, so that the requests of all others stay small.
                     let Some(exchange) = Box::pin(send_stream(self.transport, call, state)).await
                     else {
-                        attempt.is_cut_off = true;
+                        attempt.end = AttemptEnd::CutOff;
                         break;
                     };
                     exchange
@@ -132,12 +156,12 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                 };
                 if is_withdrawn(self.transport, &exchange) {
                     self.context.state.advance_phase(RunPhase::Stopping);
-                    attempt.is_cut_off = true;
+                    attempt.end = AttemptEnd::CutOff;
                 }
                 self.tally_exchange(exchange, deadline, &mut attempt)
             };
             drop(cut);
-            let Some(pause) = pause.filter(|_| !attempt.is_cut_off) else {
+            let Some(pause) = pause.filter(|_| attempt.end == AttemptEnd::Settled) else {
                 break;
             };
             let pausing = Instant::now();
@@ -222,6 +246,9 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     })
             }
             Err(failure) => {
+                if attempt.end == AttemptEnd::Settled && self.is_refused(&failure) {
+                    attempt.end = AttemptEnd::Refused;
+                }
                 let pause = self.context.def.retry.as_ref().and_then(|retry| {
                     retry_pause(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
                 });
@@ -234,6 +261,15 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
             self.measure_stream(failed_events.as_deref(), before, attempt);
         }
         pause
+    }
+
+    /// Returns whether a `once` step that this one uses runs again after such a failure.
+    fn is_refused(&self, failure: &Failure) -> bool {
+        let definition = self.context.state.definition;
+        let status = answered_status(failure);
+        let is_source = |def: &StepDef| status.is_some_and(|status| def.refreshes_on(status));
+        definition.steps.iter().any(is_source)
+            && !definition.sources(self.context.step, is_source).is_empty()
     }
 
     /// Measures the stream that the last request got, of which what came is left if it `failed`; `before` it, other
@@ -353,15 +389,19 @@ fn retry_pause(failure: &Failure, count: u32, retry: &Retry) -> Option<Duration>
         .then(|| retry.backoff.saturating_mul(2_u32.saturating_pow(count)))
 }
 
+/// Returns the status that a request failed for.
+fn answered_status(failure: &Failure) -> Option<u16> {
+    let is_for_status = matches!(failure.kind, ErrorKind::Status | ErrorKind::GraphqlErrors);
+    let status = failure.status.filter(|_| is_for_status);
+    status.map(|status| status.as_u16())
+}
+
 fn matches_trigger(trigger: Trigger, failure: &Failure) -> bool {
     let name = failure.kind.name();
     let family = name.split_once('.').map_or(name, |(family, _)| family);
     match trigger {
         Trigger::Status(range) => {
-            matches!(failure.kind, ErrorKind::Status | ErrorKind::GraphqlErrors)
-                && failure
-                    .status
-                    .is_some_and(|status| (range.from..=range.to).contains(&status.as_u16()))
+            answered_status(failure).is_some_and(|status| (range.from..=range.to).contains(&status))
         }
         Trigger::Timeout => failure.kind.is_timeout(),
         Trigger::Connect => matches!(family, "dns" | "connect" | "tls"),

@@ -27,6 +27,7 @@ mod measure;
 mod paused;
 mod python_server;
 mod records;
+mod renewal;
 mod repeat;
 mod script;
 mod shared;

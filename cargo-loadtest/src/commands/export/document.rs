@@ -178,6 +178,10 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "apdex_ms": step.apdex.map(to_ms),
         "budget": step.budget,
         "once": step.once,
+        "renewal": step.renewal.as_ref().map(|renewal| json!({
+            "after_ms": renewal.after.map(to_ms),
+            "on": renewal.on.0,
+        })),
         "last": step.last,
         "stop_on_failure": step.stop_on_failure,
         "retry": step.retry.as_ref().map(|retry| json!({
@@ -225,6 +229,7 @@ fn describe_stream(stream: &StreamDef) -> Value {
         "events": stream.events,
         "lasts_ms": stream.lasts.map(to_ms),
         "idle_ms": to_ms(stream.idle),
+        "idle_counts": if stream.idle_counts_bytes { "bytes" } else { "events" },
         "graded_by": if stream.graded_by_response { "response" } else { "first_event" },
     })
 }

@@ -166,8 +166,11 @@ fn count_requests(
     iterations: Iterations,
     users: u32,
 ) -> RequestOutlook {
-    let more =
-        step.retry.is_some() || step.until.is_some() || step.sends_itself || step.redirects > 0;
+    let more = step.retry.is_some()
+        || step.until.is_some()
+        || step.sends_itself
+        || step.redirects > 0
+        || step.renewal.is_some();
     if step.once || step.last {
         return RequestOutlook {
             per_iteration: None,

@@ -65,7 +65,8 @@ macro_rules! step_options {
 | `grade_weight = 2` | the step's share in the grade of the scenario; without it, that of the scenario, else its `weight` |
 | `stop_on_failure` | its failure, or that of one of its checks, ends the journey; without it, only the steps that need its answer are skipped |
 | `good(first_event < 800ms, per_unit < 50ms) > 95%` | what holds for a good execution, by its `response` and `service` time, and the `first_event`, `per_unit` and longest `gap` of a stream; the limit on their share may be left out |
-| `once` | the step runs in the first iteration of a virtual user, and its answer is kept |
+| `once`, `once(for = 50m)` | the step runs in the first iteration of a virtual user, and its answer is kept; or so long, and then the step runs again |
+| `refresh = 401` | a `once` step runs again where a step that uses it is answered so, which is sent once more then |
 | `last` | the step runs once for each virtual user, after its last iteration, when the load is over |
 | `redirects = 5` | how many redirects the step follows; without it, those of the scenario |
 | `connections = new` | each request of the step opens a connection of its own |
@@ -86,7 +87,7 @@ macro_rules! step_options {
 | `units = tokens` | how many units of work an answer holds, by a function of all its events; without it, its events |
 | `events = 5` | the step ends the stream after so many events, with success |
 | `lasts = 20s` | the step ends the stream after so long, with success |
-| `idle = 10s` | the longest silence; without it, 30 s |
+| `idle = 10s` | the longest time without an event; `idle(bytes) = 10s` lets a heartbeat count that is none; without it, 30 s |
 | `format = lines` | a value on each line; or `events`, server-sent events; without it, as the `content-type` says |
 | `graded = response` | graded by the time to the last event; without it, by that to the first |
 

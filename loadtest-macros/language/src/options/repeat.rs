@@ -1,6 +1,6 @@
-//! `once`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
+//! `once`, `once(for = 50m), refresh = 401`, `last`, `retry(3, backoff = 100ms, on = 503 | timeout)` and `until = |r| .., every = .., within = ..`.
 
-use super::step::{StepOptions, parse_closure, parse_statuses, refuse_value};
+use super::step::{StepOptions, parse_closure, parse_expect, parse_statuses, refuse_value};
 use super::threshold::ThresholdOption;
 use super::value::{parse_positive_duration, parse_whole};
 use super::weight::WeightOption;
@@ -27,6 +27,10 @@ const TRIGGERS: &str = "a failure to retry after is a status like `503` or `5xx`
 #[derive(Default)]
 pub(crate) struct RepeatOptions {
     pub(crate) once: bool,
+    /// `once(for = 50m)`
+    pub(crate) once_for: Option<Duration>,
+    /// The statuses of `refresh = 401`, inclusive ranges.
+    pub(crate) refresh: Vec<(u16, u16)>,
     pub(crate) last: bool,
     pub(crate) retry: Option<RetryOption>,
     /// The condition, raw as the closures of checks are.
@@ -55,7 +59,18 @@ pub(crate) enum RetryTrigger {
 impl RepeatOptions {
     pub(super) fn parse_option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
-            "once" => self.once = true,
+            "once" => {
+                self.once = true;
+                if input.peek(token::Paren) {
+                    self.once_for = Some(parse_once_for(input)?);
+                    return Ok(());
+                }
+            }
+            "refresh" => {
+                input.parse::<Token![=]>()?;
+                self.refresh = parse_expect(input)?;
+                return Ok(());
+            }
             "last" => self.last = true,
             "retry" => {
                 self.retry = Some(parse_retry(input)?);
@@ -109,6 +124,12 @@ pub(super) fn check_repeat_options(options: &StepOptions, errors: &mut MacroErro
                 }
             }
         }
+    }
+    if let (Some(key), false) = (options.find_key("refresh"), repeat.once) {
+        errors.add_at(
+            key.span(),
+            "`refresh` says when a step that runs `once` runs again: add `once`",
+        );
     }
     if let Some(retry) = &repeat.retry {
         check_retry(retry, &options.expect, errors);
@@ -171,6 +192,20 @@ fn check_times(options: &StepOptions, errors: &mut MacroErrors) {
             ),
         );
     }
+}
+
+/// Parses the parameter of `once(for = 50m)`.
+fn parse_once_for(input: ParseStream<'_>) -> syn::Result<Duration> {
+    const WANTED: &str =
+        "`once` takes how long the answer is of use, if not for ever: `once(for = 50m)`";
+    let content;
+    parenthesized!(content in input);
+    if !content.peek(Token![for]) {
+        return Err(content.error(WANTED));
+    }
+    content.parse::<Token![for]>()?;
+    content.parse::<Token![=]>()?;
+    parse_positive_duration(&content)
 }
 
 /// Parses the parameters of `retry`.

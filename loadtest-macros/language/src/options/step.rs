@@ -190,7 +190,9 @@ impl StepOptions {
                 self.rendezvous = Some(parse_rendezvous(input)?);
                 return Ok(());
             }
-            "once" | "last" | "retry" | "until" => return self.repeat.parse_option(key, input),
+            "once" | "refresh" | "last" | "retry" | "until" => {
+                return self.repeat.parse_option(key, input);
+            }
             _ => {}
         }
         input.parse::<Token![=]>()?;
@@ -341,7 +343,8 @@ fn is_condition(tokens: &TokenStream) -> bool {
     )
 }
 
-fn parse_expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
+/// Parses statuses, joined by `|`.
+pub(super) fn parse_expect(input: ParseStream<'_>) -> syn::Result<Vec<(u16, u16)>> {
     let mut ranges = vec![parse_statuses(input, STATUS)?];
     while input.parse::<Option<Token![|]>>()?.is_some() {
         ranges.push(parse_statuses(input, STATUS)?);

@@ -213,6 +213,7 @@ fn render_step_def(
         quote!(::loadtest::__private::Dependency { step: #step, optional: #optional })
     }));
     let (once, last) = (options.repeat.once, step.runs_last());
+    let renewal = repeat::render_renewal(&options.repeat);
     let without_http = step.is_without_http();
     let stop_on_failure = options.stop_on_failure;
     let (retry, until) = (
@@ -240,6 +241,7 @@ fn render_step_def(
             body: #declared_body,
             sends_itself: #sends_itself,
             once: #once,
+            renewal: #renewal,
             last: #last,
             without_http: #without_http,
             stop_on_failure: #stop_on_failure,
@@ -408,6 +410,11 @@ fn render_expect(step: &ResolvedStep) -> TokenStream {
     if ranges.is_empty() {
         return quote!(::loadtest::__private::Expect::SUCCESS);
     }
+    render_statuses(ranges)
+}
+
+/// An `Expect` of inclusive ranges.
+pub(super) fn render_statuses(ranges: &[(u16, u16)]) -> TokenStream {
     let ranges = render_list(
         ranges
             .iter()

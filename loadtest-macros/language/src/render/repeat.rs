@@ -1,6 +1,8 @@
 //! The definitions of steps that send again, and the condition that ends it.
 
-use super::definition::{render_duration, render_list, render_option, render_text};
+use super::definition::{
+    render_duration, render_list, render_option, render_statuses, render_text,
+};
 use super::slot_ident;
 use crate::options::{RepeatOptions, RetryTrigger};
 use crate::resolve::ResolvedScenario;
@@ -28,6 +30,16 @@ pub(super) fn render_retry(repeat: &RepeatOptions) -> TokenStream {
             ::loadtest::__private::Retry { times: #times, backoff: #backoff, on: #on }
         }
     }))
+}
+
+/// The `Option<Renewal>` of a step.
+pub(super) fn render_renewal(repeat: &RepeatOptions) -> TokenStream {
+    let is_renewed = repeat.once_for.is_some() || !repeat.refresh.is_empty();
+    let after = render_option(repeat.once_for.map(render_duration));
+    let on = render_statuses(&repeat.refresh);
+    render_option(
+        is_renewed.then(|| quote!(::loadtest::__private::Renewal { after: #after, on: #on })),
+    )
 }
 
 fn render_trigger(trigger: RetryTrigger) -> TokenStream {

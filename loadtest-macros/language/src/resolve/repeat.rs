@@ -1,6 +1,7 @@
 //! Checks steps with `once`, `retry` and `until`.
 
 use super::ResolvedStep;
+use crate::options::RetryTrigger;
 use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 
@@ -13,6 +14,9 @@ pub(super) fn check_repeating_steps(steps: &[ResolvedStep], errors: &mut MacroEr
         {
             errors.add_on(condition, step.explain_not_read());
         }
+    }
+    for step in steps {
+        refuse_retry_and_refresh(step, steps, errors);
     }
     let rare = |step: &ResolvedStep| {
         let key = step
@@ -28,6 +32,30 @@ pub(super) fn check_repeating_steps(steps: &[ResolvedStep], errors: &mut MacroEr
             "every step of this scenario runs `once` or `last`, so that a user's second iteration would \
              send nothing: leave it out where the load is meant to be",
         );
+    }
+}
+
+/// A step that is sent again since an answer was renewed is not sent again for the same failure.
+fn refuse_retry_and_refresh(step: &ResolvedStep, steps: &[ResolvedStep], errors: &mut MacroErrors) {
+    let triggers = step.options.repeat.retry.iter().flat_map(|retry| &retry.on);
+    for (trigger, span) in triggers {
+        let RetryTrigger::Status(from, to) = *trigger else {
+            continue;
+        };
+        let sources = step.dependencies.iter().map(|used| &steps[used.step]);
+        let mut sources = sources.filter(|source| {
+            let mut statuses = source.options.repeat.refresh.iter();
+            statuses.any(|(low, high)| from <= *high && *low <= to)
+        });
+        if let Some(source) = sources.next() {
+            errors.add_at(
+                *span,
+                format!(
+                    "`{}` runs again after this status (`refresh`), and then this step is sent again: take it out of `on`",
+                    source.name
+                ),
+            );
+        }
     }
 }
 

@@ -32,7 +32,7 @@ pub use graphql::GraphqlDef;
 pub use letter::Letter;
 pub use load::{Load, Shape, Stage};
 pub use rendezvous::Rendezvous;
-pub use repeat::{Retry, Trigger, Until};
+pub use repeat::{Renewal, Retry, Trigger, Until};
 pub use scenario::{
     BodyDef, BodyKind, Dependency, FeedDef, GroupDef, HeaderDef, Reads, ScenarioDef, StepDef,
 };

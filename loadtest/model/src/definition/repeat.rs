@@ -1,6 +1,6 @@
-//! Steps that send again: after a failure, or until the answer is the one they wait for.
+//! Steps that send again: after a failure, or until the answer is the one they wait for; and `once` steps that run again.
 
-use super::{StatusRange, micros};
+use super::{Expect, StatusRange, micros};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -56,6 +56,16 @@ impl Retry {
         Trigger::Connect,
         Trigger::Reset,
     ];
+}
+
+/// `once(for = 50m), refresh = 401`: when the answer of a `once` step is stale, so that the step runs again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renewal {
+    /// So long after it came.
+    #[serde(rename = "after_us", with = "micros::option", default)]
+    pub after: Option<Duration>,
+    /// Where a step that uses it is answered with such a status, and fails.
+    pub on: Expect,
 }
 
 /// `until = |r| r.done, every = 500ms, within = 30s`: a step that asks until the answer is the one it

@@ -2,7 +2,7 @@
 
 use super::{
     Client, Cookies, DEFAULT_TIMEOUT, Expect, GoodCondition, GraphqlDef, HttpVersion, Load, Part,
-    Rendezvous, Retry, StreamDef, Think, Threshold, Until, WebSocketDef, micros,
+    Rendezvous, Renewal, Retry, StreamDef, Think, Threshold, Until, WebSocketDef, micros,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -121,6 +121,9 @@ pub struct StepDef {
     /// True if the step runs once per virtual user and its response is kept.
     #[serde(default)]
     pub once: bool,
+    /// When the answer of a `once` step is stale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewal: Option<Renewal>,
     /// True if the step runs once per virtual user, after its last iteration.
     #[serde(default)]
     pub last: bool,
@@ -279,6 +282,11 @@ impl StepDef {
         self.once || self.last
     }
 
+    /// Returns true if its answer is stale for a step that is answered with `status`.
+    pub fn refreshes_on(&self, status: u16) -> bool {
+        (self.renewal.as_ref()).is_some_and(|renewal| renewal.on.accepts(status))
+    }
+
     /// Returns kind and name of its GraphQL operation, where the source shows them.
     pub fn operation(&self) -> Option<&str> {
         self.graphql.as_ref()?.operation.as_deref()
@@ -305,6 +313,7 @@ impl StepDef {
             body: None,
             sends_itself: false,
             once: false,
+            renewal: None,
             last: false,
             without_http: false,
             stop_on_failure: false,
@@ -415,6 +424,33 @@ impl ScenarioDef {
         client
     }
 
+    /// Returns the nearest steps that a step uses, itself or by steps between, and that `is_source` holds for.
+    pub fn sources(&self, step: usize, is_source: impl Fn(&StepDef) -> bool) -> Vec<usize> {
+        let mut used = vec![false; self.steps.len()];
+        used[step] = true;
+        for at in (0..=step).rev() {
+            if used[at] && (at == step || !is_source(&self.steps[at])) {
+                for dependency in &*self.steps[at].dependencies {
+                    used[dependency.step] = true;
+                }
+            }
+        }
+        let found = (0..step).filter(|at| used[*at] && is_source(&self.steps[*at]));
+        found.collect()
+    }
+
+    /// Returns a step and those that use it, themselves or by steps between.
+    pub fn derived_steps(&self, step: usize) -> Vec<usize> {
+        let mut derived = vec![step];
+        for (at, def) in self.steps.iter().enumerate().skip(step + 1) {
+            let mut used = def.dependencies.iter();
+            if used.any(|dependency| derived.contains(&dependency.step)) {
+                derived.push(at);
+            }
+        }
+        derived
+    }
+
     /// The zero-based numbers of the steps with `tag`.
     pub fn tagged_steps(&self, tag: &str) -> Vec<usize> {
         let steps = self.steps.iter().enumerate();
@@ -472,6 +508,38 @@ mod tests {
         login.once = true;
         assert_eq!(cookies(&login, Cookies::Iteration), Cookies::User);
         assert_eq!(cookies(&login, Cookies::Off), Cookies::Off);
+    }
+
+    #[test]
+    fn sources_are_the_nearest_and_what_is_derived_is_all_that_follows() {
+        let uses = |steps: &[usize]| {
+            let steps = steps.iter().map(|step| Dependency {
+                step: *step,
+                optional: false,
+            });
+            steps.collect::<Vec<_>>().into()
+        };
+        let steps = [
+            ("login", true, uses(&[])),
+            ("socket", true, uses(&[0])),
+            ("join", true, uses(&[1])),
+            ("say", false, uses(&[2, 1])),
+            ("cart", false, uses(&[0])),
+            ("buy", false, uses(&[4])),
+        ];
+        let steps = steps.map(|(name, once, dependencies)| StepDef {
+            once,
+            dependencies,
+            ..StepDef::new(name)
+        });
+        let scenario = ScenarioDef::new("shop", steps.to_vec());
+        let once = |step| scenario.sources(step, |def| def.once);
+        assert_eq!((once(3), once(5), once(2)), (vec![1, 2], vec![0], vec![1]));
+        assert_eq!(once(0), Vec::<usize>::new());
+        let login = scenario.sources(3, |def| def.name == "login");
+        assert_eq!(login, [0]);
+        assert_eq!(scenario.derived_steps(1), [1, 2, 3]);
+        assert_eq!(scenario.derived_steps(0), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]

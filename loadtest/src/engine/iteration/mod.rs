@@ -3,10 +3,12 @@
 mod observer;
 mod placement;
 mod progress;
+mod renewal;
 mod sampled;
 mod sockets;
 mod step;
 
+use super::request_loop::AttemptSummary;
 use super::trace::{EndedTrace, JourneyTrace};
 use super::vu_guard::VuGuard;
 use super::worker_state::WorkerState;
@@ -18,6 +20,7 @@ use loadtest_model::trace::TraceId;
 pub(crate) use observer::{IterationObserver, NoObserver};
 pub(crate) use placement::{InBox, InTask, RequestPlacement};
 use progress::{ExecutedStep, IterationGuard, IterationProgress, elapsed_between};
+use renewal::expire_once;
 pub(crate) use sampled::{SampledJourney, SampledRequest};
 pub(crate) use sockets::OpenSockets;
 use std::cell::Cell;
@@ -26,7 +29,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 pub(crate) use step::StepContext;
-use step::missing_transport;
+use step::{StepBreak, missing_transport};
 use tokio::time::Instant;
 
 /// A virtual user: its chain, its connection, its buffers.
@@ -42,8 +45,10 @@ pub(crate) struct VirtualUser<T> {
     executed: Vec<ExecutedStep>,
     /// The groups of the same.
     groups: Vec<GroupSample>,
-    /// The steps marked `once` that have run.
-    completed_once: Vec<bool>,
+    /// When the steps marked `once` had their answers.
+    completed_once: Vec<Option<Instant>>,
+    /// What came of the requests of a step whose answer was refused, until it is sent again.
+    refused: Option<Box<AttemptSummary>>,
     /// The WebSockets that are open.
     sockets: OpenSockets,
     /// The end of the last iteration.
@@ -91,7 +96,8 @@ impl<T: Transport> VirtualUser<T> {
             request: RequestBuf::default(),
             executed: Vec::with_capacity(steps),
             groups: vec![GroupSample::default(); scenario.definition.groups.len()],
-            completed_once: vec![false; steps],
+            completed_once: vec![None; steps],
+            refused: None,
             sockets: OpenSockets::default(),
             ended_at: Instant::now(),
             sent_nothing: false,
@@ -153,6 +159,17 @@ impl<T: Transport> VirtualUser<T> {
                         let running =
                             self.run_request_step::<P, O>(&context, &mut progress, observer);
                         running.await
+                    };
+                    let step_over = match step_over {
+                        ControlFlow::Break(StepBreak::Refused | StepBreak::Stale) => {
+                            Box::pin(self.renew_and_resend::<P, O>(
+                                &context,
+                                &mut progress,
+                                observer,
+                            ))
+                            .await
+                        }
+                        settled => settled,
                     };
                     let ControlFlow::Continue(executed) = step_over else {
                         self.sent_nothing = false;
@@ -240,9 +257,9 @@ impl<T: Transport> VirtualUser<T> {
             .as_mut()
             .unwrap_or_else(missing_transport)
             .begin();
-        // What the target closed is opened anew.
+        // What the target closed is opened again, and what was derived from that session ends with it.
         for step in self.sockets.take_closed() {
-            self.completed_once[step] = false;
+            expire_once(&mut self.completed_once, &self.scenario.definition, step);
         }
         self.vu.begin(arrival.iteration, arrival.feed_index);
         self.vu.set_trace(trace.map(EndedTrace::id));
@@ -300,7 +317,14 @@ impl<T: Transport> VirtualUser<T> {
                 let running = self.run_request_step::<InBox, O>(&context, &mut alone, observer);
                 running.await
             };
-            if step_over.is_break() {
+            let step_over = match step_over {
+                ControlFlow::Break(StepBreak::Refused) => {
+                    Box::pin(self.renew_and_resend::<InBox, O>(&context, &mut alone, observer))
+                        .await
+                }
+                settled => settled,
+            };
+            if step_over == ControlFlow::Break(StepBreak::CutOff) {
                 // It is counted as cancelled with those that come after it.
                 return;
             }

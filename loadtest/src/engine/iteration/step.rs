@@ -4,7 +4,7 @@ use super::super::outcome::{
     StepOutcome, StepSample, dependency_tally, tally_failure, tally_not_sent, tally_without_request,
 };
 use super::super::request_log::{OwnWaits, RequestEntries, RequestLog, ShownOperation};
-use super::super::request_loop::RequestLoop;
+use super::super::request_loop::{AttemptEnd, AttemptSummary, RequestLoop};
 use super::super::step_client::StepClient;
 use super::super::trace::JourneyTrace;
 use super::super::vu_guard::VuGuard;
@@ -13,6 +13,7 @@ use super::VirtualUser;
 use super::observer::IterationObserver;
 use super::placement::RequestPlacement;
 use super::progress::{IterationProgress, StepTiming};
+use super::renewal::expire_once;
 use super::sampled::SampledJourney;
 use crate::chain::{Halt, Http, Purpose, StepSender, Unmet, with_step_sender};
 use crate::transport::{Failure, Transport};
@@ -87,6 +88,17 @@ impl<'a> StepContext<'a> {
     }
 }
 
+/// What ends a step before the next one may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepBreak {
+    /// The end of the run, which ends the journey.
+    CutOff,
+    /// The answer, with a status after which a `once` step runs again, and then this one.
+    Refused,
+    /// Its error, by which a `once` step runs again; the step is counted.
+    Stale,
+}
+
 /// Every step that gets the transport of a user gives it back.
 pub(super) fn missing_transport<R>() -> R {
     unreachable!("a step keeps nothing that is lent to it")
@@ -115,10 +127,9 @@ impl<T: Transport> VirtualUser<T> {
         context: &StepContext<'_>,
         progress: &mut IterationProgress,
         observer: &mut O,
-    ) -> ControlFlow<(), bool> {
+    ) -> ControlFlow<StepBreak, bool> {
         let StepContext {
             step,
-            def,
             window,
             state,
             ..
@@ -130,57 +141,19 @@ impl<T: Transport> VirtualUser<T> {
                 let mut sender = self.request_loop(context, observer);
                 let attempt = P::place(sender.send_until_settled()).await;
                 progress.paused += attempt.paused;
-                if attempt.is_cut_off {
-                    return ControlFlow::Break(());
+                match attempt.end {
+                    AttemptEnd::Settled => {}
+                    AttemptEnd::CutOff => return ControlFlow::Break(StepBreak::CutOff),
+                    AttemptEnd::Refused => {
+                        self.refused = Some(Box::new(attempt));
+                        return ControlFlow::Break(StepBreak::Refused);
+                    }
                 }
                 progress.sent = true;
                 self.has_waited = true;
-                let service = attempt.service;
-                let start_delay = progress.start_delay.take().unwrap_or_default();
-                let target = state.plan.grading[step].target;
-                let mut sample =
-                    StepSample::new(def, target, (service, start_delay), attempt.stream);
-                let response = sample.response;
-                sample.traced = context.trace_point(attempt.begun, response);
-                timing = attempt.begun.map(|begun| StepTiming {
-                    begun,
-                    service,
-                    response,
-                    traffic: attempt.traffic,
-                    status: attempt.result.as_ref().ok().copied(),
-                });
-                let ended_at = attempt.begun.map(|begun| begun + service + attempt.paused);
-                let is_partial = attempt.result.is_ok() && self.has_partial_answer(context);
-                let result = attempt
-                    .result
-                    .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
-                let is_good = result.is_ok() && sample.is_good(&def.good);
-                state.with_tally(window, |tally| {
-                    tally.steps[step].partial_answers += u64::from(is_partial);
-                    sample.tally(&mut tally.steps[step], &result);
-                    tally.steps[step].good += u64::from(is_good);
-                    if def.until.is_some() {
-                        let done = tally.steps[step].done.get_or_insert_default();
-                        let times = if result.is_ok() {
-                            &mut done.ok
-                        } else {
-                            &mut done.failed
-                        };
-                        times.record(response + attempt.paused);
-                    }
-                });
-                let ended_at = ended_at.unwrap_or_else(Instant::now);
-                state.count_ended(ended_at, |ended| {
-                    let ended = ended.step(step);
-                    ended.sent += u64::from(attempt.has_sent);
-                    ended.received_bytes += attempt.received_bytes;
-                    ended.good += u64::from(is_good);
-                });
-                if let (Ok(()), Some(stream)) = (&result, &sample.stream) {
-                    let units = state.measured_units(stream, ended_at - sample.response);
-                    state.with_ended(|ended| ended.step(step).units += units);
-                }
-                result.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok)
+                let outcome;
+                (outcome, timing) = self.settle_attempt(context, progress, attempt);
+                outcome
             }
             Err(outcome) => {
                 let traced = context.trace_point(None, Duration::ZERO);
@@ -190,13 +163,95 @@ impl<T: Transport> VirtualUser<T> {
                 outcome
             }
         };
-        self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
-        progress.stop_after(step, def, &outcome);
-        ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
+        let ended = (outcome, timing);
+        ControlFlow::Continue(self.end_request_step(context, progress, ended, observer))
+    }
+
+    /// Counts the requests of a step, and runs its checks; what became of it, and when.
+    #[inline]
+    pub(super) fn settle_attempt(
+        &mut self,
+        context: &StepContext<'_>,
+        progress: &mut IterationProgress,
+        attempt: AttemptSummary,
+    ) -> (StepOutcome, Option<StepTiming>) {
+        let StepContext {
+            step,
+            def,
+            window,
+            state,
+            ..
+        } = *context;
+        let service = attempt.service;
+        let start_delay = progress.start_delay.take().unwrap_or_default();
+        let target = state.plan.grading[step].target;
+        let mut sample = StepSample::new(def, target, (service, start_delay), attempt.stream);
+        let response = sample.response;
+        sample.traced = context.trace_point(attempt.begun, response);
+        let timing = attempt.begun.map(|begun| StepTiming {
+            begun,
+            service,
+            response,
+            traffic: attempt.traffic,
+            status: attempt.result.as_ref().ok().copied(),
+        });
+        let ended_at = attempt.begun.map(|begun| begun + service + attempt.paused);
+        let is_partial = attempt.result.is_ok() && self.has_partial_answer(context);
+        let result = attempt
+            .result
+            .and_then(|status| self.run_checks(context, Some(status), &mut sample.checks));
+        let is_good = result.is_ok() && sample.is_good(&def.good);
+        state.with_tally(window, |tally| {
+            tally.steps[step].partial_answers += u64::from(is_partial);
+            sample.tally(&mut tally.steps[step], &result);
+            tally.steps[step].good += u64::from(is_good);
+            if def.until.is_some() {
+                let done = tally.steps[step].done.get_or_insert_default();
+                let times = if result.is_ok() {
+                    &mut done.ok
+                } else {
+                    &mut done.failed
+                };
+                times.record(response + attempt.paused);
+            }
+        });
+        let ended_at = ended_at.unwrap_or_else(Instant::now);
+        state.count_ended(ended_at, |ended| {
+            let ended = ended.step(step);
+            ended.sent += u64::from(attempt.has_sent);
+            ended.received_bytes += attempt.received_bytes;
+            ended.good += u64::from(is_good);
+        });
+        if let (Ok(()), Some(stream)) = (&result, &sample.stream) {
+            let units = state.measured_units(stream, ended_at - sample.response);
+            state.with_ended(|ended| ended.step(step).units += units);
+        }
+        let outcome = result.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok);
+        (outcome, timing)
+    }
+
+    /// Notes what became of a step that sends a request; whether it was executed.
+    pub(super) fn end_request_step<O: IterationObserver>(
+        &mut self,
+        context: &StepContext<'_>,
+        progress: &mut IterationProgress,
+        (outcome, timing): (StepOutcome, Option<StepTiming>),
+        observer: &mut O,
+    ) -> bool {
+        self.note_once(context, &outcome);
+        progress.stop_after(context.step, context.def, &outcome);
+        progress.record_step(context, &outcome, timing, observer)
+    }
+
+    /// Notes when a step that runs `once` has its answer.
+    fn note_once(&mut self, context: &StepContext<'_>, outcome: &StepOutcome) {
+        if context.def.once && matches!(outcome, StepOutcome::Ok) {
+            self.completed_once[context.step] = Some(Instant::now());
+        }
     }
 
     /// Returns the loop that sends the request which was built.
-    fn request_loop<'a, O: IterationObserver>(
+    pub(super) fn request_loop<'a, O: IterationObserver>(
         &'a mut self,
         context: &'a StepContext<'a>,
         observer: &'a mut O,
@@ -225,7 +280,7 @@ impl<T: Transport> VirtualUser<T> {
         context: &StepContext<'_>,
         progress: &mut IterationProgress,
         observer: &mut O,
-    ) -> impl Future<Output = ControlFlow<(), bool>> {
+    ) -> impl Future<Output = ControlFlow<StepBreak, bool>> {
         async move {
             let StepContext {
                 step,
@@ -253,9 +308,10 @@ impl<T: Transport> VirtualUser<T> {
             // Without the rest of its stream, a step may lack what it waited for.
             let lacks_rest = log.was_told_of_end && matches!(ran, Ok(Err(Halt::Failed(_))));
             if cut_off.get() || lacks_rest {
-                return ControlFlow::Break(());
+                return ControlFlow::Break(StepBreak::CutOff);
             }
             let mut checks = log.checks;
+            let is_stale = matches!(&ran, Ok(Err(Halt::Failed(error))) if error.is_stale());
             let mut outcome = match ran {
                 Ok(Ok(())) => self
                     .run_checks(context, None, &mut checks)
@@ -322,9 +378,13 @@ impl<T: Transport> VirtualUser<T> {
                     (_, None) => tally_not_sent(tally, step, &outcome, traced),
                 }
             });
-            self.completed_once[step] |= def.once && matches!(outcome, StepOutcome::Ok);
+            self.note_once(context, &outcome);
             progress.stop_after(step, def, &outcome);
-            ControlFlow::Continue(progress.record_step(context, &outcome, timing, observer))
+            let executed = progress.record_step(context, &outcome, timing, observer);
+            if is_stale {
+                return ControlFlow::Break(StepBreak::Stale);
+            }
+            ControlFlow::Continue(executed)
         }
     }
 
@@ -449,6 +509,17 @@ impl<T: Transport> VirtualUser<T> {
         always: bool,
     ) -> Result<(), StepOutcome> {
         let StepContext { step, state, .. } = *context;
+        if let Some(done) = self.completed_once[step] {
+            let after = context
+                .def
+                .renewal
+                .as_ref()
+                .and_then(|renewal| renewal.after);
+            if after.is_none_or(|after| done.elapsed() < after) {
+                return Err(StepOutcome::AlreadyRun);
+            }
+            expire_once(&mut self.completed_once, &self.scenario.definition, step);
+        }
         let Self {
             chain: Some(chain),
             vu,
@@ -457,9 +528,6 @@ impl<T: Transport> VirtualUser<T> {
         else {
             return Err(StepOutcome::NotDrawn);
         };
-        if self.completed_once[step] {
-            return Err(StepOutcome::AlreadyRun);
-        }
         let draw = state.draws[step];
         if !draw.is_certain() && !always {
             vu.reseed(draw.key, Purpose::Weight);
@@ -487,8 +555,13 @@ impl<T: Transport> VirtualUser<T> {
         stopped: Option<Cause>,
         always: bool,
     ) -> Result<(), StepOutcome> {
-        let StepContext { step, state, .. } = *context;
         self.draw_step(context, stopped, always)?;
+        self.fill_request(context)
+    }
+
+    /// Builds the request of a step, or says why there is none.
+    pub(super) fn fill_request(&mut self, context: &StepContext<'_>) -> Result<(), StepOutcome> {
+        let StepContext { step, state, .. } = *context;
         let Self {
             chain: Some(chain),
             vu,

@@ -34,8 +34,14 @@ fn quotes() {
     #[step(ws = "/feed", once)]
     fn feed() -> Socket<Value>;
 
+    /// Derived from the session, so that it ends with it.
+    #[step(once)]
+    async fn join(feed: &Socket<Value>) -> Result<bool, Error> {
+        Ok(feed.protocol().is_none())
+    }
+
     #[step]
-    async fn quote(feed: &Socket<Value>) -> Result<(), Error> {
+    async fn quote(_join: &bool, feed: &Socket<Value>) -> Result<(), Error> {
         feed.ask("quote").await?;
         Ok(())
     }
@@ -159,9 +165,10 @@ fn connections_that_last_are_opened_anew_and_only_who_waits_at_their_end_fails()
         run_worker(spec, start, Pacer::with_runtime_timer(), signals, report).await;
     });
     let (windows, websockets) = figures.take();
-    let [feed, quote] = &windows.steady.steps[..] else {
-        panic!("two steps")
+    let [feed, join, quote] = &windows.steady.steps[..] else {
+        panic!("three steps")
     };
+    assert_eq!((join.executed, join.failed), (5 * USERS, 0));
     let journeys = &windows.steady.journey;
     assert_eq!((feed.failed, journeys.cancelled), (0, 0));
 

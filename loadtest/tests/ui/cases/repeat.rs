@@ -88,3 +88,19 @@ fn no_field() {
 pub struct Job {
     pub state: String,
 }
+
+#[scenario]
+fn renewed() {
+    #[step(get = "/", once(after = 5m))]
+    fn other_word_of_once() -> Value;
+    #[step(get = "/", once(for = 0s))]
+    fn no_use_at_all() -> Value;
+    #[step(get = "/", refresh = 401)]
+    fn in_every_journey() -> Value;
+    #[step(get = "/", once, refresh = expired)]
+    fn other_than_a_status() -> Value;
+    #[step(get = "/", once, refresh = 401 | 403)]
+    fn login() -> Value;
+    #[step(get = "/{{login.response.id}}", retry(3, on = 401 | 503))]
+    fn both_for_one_failure();
+}
