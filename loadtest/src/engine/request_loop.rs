@@ -250,7 +250,13 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     attempt.end = AttemptEnd::Refused;
                 }
                 let pause = self.context.def.retry.as_ref().and_then(|retry| {
-                    retry_pause(&failure, attempt.failures, retry).filter(|pause| *pause <= left)
+                    // Who is told to come back after the end of the load does not.
+                    let longest = left.min(self.context.state.plan.graceful_stop);
+                    let pause = retry_pause(&failure, attempt.failures, retry)?;
+                    match failure.retry_after() {
+                        Some(after) => Some(pause.max(after)).filter(|pause| *pause <= longest),
+                        None => Some(pause).filter(|pause| *pause <= left),
+                    }
                 });
                 attempt.failures += 1;
                 attempt.result = Err(failure);

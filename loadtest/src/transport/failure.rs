@@ -1,9 +1,11 @@
 //! The failure of a step: its kind, its message, and what the answer said.
 
+use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
 use std::io;
+use std::time::Duration;
 
 /// The failure of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// The start of the body of an unexpected or unreadable answer: at most 1 KiB, redacted.
     pub(crate) sample: Option<Redacted>,
-    /// The headers of such an answer, or of one that broke off, where the step keeps headers.
+    /// The headers of such an answer, or of one that broke off, where the step keeps headers or they say when to send again.
     pub(crate) headers: Option<Box<HeaderMap>>,
 }
 
@@ -33,6 +35,12 @@ impl Failure {
             sample: None,
             headers: None,
         }
+    }
+
+    /// Returns how long the target wants to be left alone, where it says so in seconds.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.headers.as_ref()?.get(RETRY_AFTER)?.to_str().ok()?;
+        seconds.trim().parse().ok().map(Duration::from_secs)
     }
 
     /// Returns the number of its status: of HTTP, of gRPC, or of a closed WebSocket.

@@ -21,7 +21,7 @@ use crate::targets::Origin;
 use crate::targets::{Allowance, RequestPass};
 use crate::transport::RequestBuf;
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, COOKIE, LOCATION, RETRY_AFTER, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderMap, Method, Request, StatusCode, Version};
 use std::cell::RefCell;
@@ -679,11 +679,10 @@ impl Route {
         });
     }
 
-    /// The headers of the last answer, where the step wants them.
+    /// The headers of the last answer, where the step wants them, or they say when to send again.
     fn boxed_headers(&mut self, call: &Call<'_>) -> Option<Box<HeaderMap>> {
         let headers = &mut self.headers;
-        call.reads
-            .headers
+        (call.reads.headers || headers.contains_key(RETRY_AFTER))
             .then(|| Box::new(std::mem::take(headers)))
     }
 

@@ -29,6 +29,7 @@ mod python_server;
 mod records;
 mod renewal;
 mod repeat;
+mod retry_after;
 mod script;
 mod shared;
 mod streams;
