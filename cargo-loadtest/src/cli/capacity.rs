@@ -13,7 +13,7 @@ pub(crate) struct CapacityArgs {
     /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
     pub(crate) scenario: Option<String>,
-    /// Conditions to meet: `p95 < 300ms, errors < 1%`, of one step: `login.p95 < 200ms`, or of the target's side: `observed(db cpu).max < 3.5` [default: the thresholds of the scenario]
+    /// Conditions to meet: `p95 < 300ms, errors < 1%`, for one step: `login.p95 < 200ms`, or for the target's side: `observed(db cpu).max < 3.5` [default: the thresholds of the scenario]
     #[arg(long, value_name = "SLO")]
     pub(crate) slo: Option<Slo>,
     /// Write a report: `html`, `pdf`, `json`, `junit`, `markdown`, `csv` or `openmetrics`. PATH defaults to the folder of the run; `-` replaces the card on standard output
@@ -78,7 +78,7 @@ pub(crate) struct TrialArgs {
     /// Seed of the first trial; each further trial adds 1
     #[arg(long, value_name = "SEED", value_parser = values::seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
-    /// Base URL, instead of the one the scenario declares
+    /// Base URL, instead of the URL that the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub(crate) base_url: Option<String>,
 }

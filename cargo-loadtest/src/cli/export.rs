@@ -26,7 +26,7 @@ pub(crate) struct ExportArgs {
 pub(crate) enum LauncherCommand {
     /// Write an array job for Slurm, with setup, merge and teardown
     Slurm {
-        /// Number of processes that make the load
+        /// Number of processes that generate the load
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         shards: u32,
         /// Longest time that each job may take
@@ -37,7 +37,7 @@ pub(crate) enum LauncherCommand {
     },
     /// Write jobs for Kubernetes: agents and a controller
     Kubernetes {
-        /// Number of processes that make the load
+        /// Number of processes that generate the load
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         agents: u32,
         /// Image with `cargo-loadtest` in its PATH and the bundle in `/bundle`, named by its digest
@@ -57,7 +57,7 @@ pub(crate) enum LauncherCommand {
     },
     /// Write services for Docker Compose: a NATS server, agents and a controller, on one host
     Compose {
-        /// Number of processes that make the load
+        /// Number of processes that generate the load
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         agents: u32,
         /// Image with `cargo-loadtest` in its PATH
@@ -80,10 +80,10 @@ pub(crate) struct LauncherArgs {
     /// Output file; `-` writes to standard output
     #[arg(short, long, value_name = "PATH", default_value = "-", value_parser = values::path())]
     pub(crate) output: PathBuf,
-    /// Processors of each of them
+    /// Processors of each process
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) cpus: u32,
-    /// Base URL, instead of the one the scenario declares
+    /// Base URL, instead of the URL that the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub(crate) base_url: Option<String>,
     #[command(flatten)]

@@ -49,7 +49,7 @@ pub(crate) enum ImportCommand {
         #[command(flatten)]
         to: ImportOutput,
     },
-    /// A JMeter plan, as far as it is data
+    /// A JMeter plan; code is kept as comments
     Jmx {
         /// Plan (JMX); `-` reads standard input
         #[arg(value_name = "FILE", default_value = "-", value_parser = values::path())]
@@ -57,7 +57,7 @@ pub(crate) enum ImportCommand {
         #[command(flatten)]
         to: ImportOutput,
     },
-    /// A k6 script, as far as it is data
+    /// A k6 script; code is kept as comments
     K6 {
         /// Script of JavaScript or TypeScript; `-` reads standard input
         #[arg(value_name = "FILE", default_value = "-", value_parser = values::path())]
@@ -76,13 +76,13 @@ pub(crate) enum ImportCommand {
         /// Only this operation: its `operationId`, or `'GET /path'`
         #[arg(long, value_name = "OPERATION")]
         operation: Vec<String>,
-        /// Only paths of this pattern, in which `*` is any text: `'/orders/*'`
+        /// Only paths that match this pattern, in which `*` is any text: `'/orders/*'`
         #[arg(long, value_name = "PATTERN")]
         path: Vec<String>,
-        /// Value of the path, query and header parameters of this name
+        /// Value of the path, query and header parameters with this name
         #[arg(long, value_name = "NAME=VALUE", value_parser = values::named_value)]
         param: Vec<(String, String)>,
-        /// Base URL, instead of the one in the document
+        /// Base URL, instead of the URL in the document
         #[arg(long, value_name = "URL")]
         base_url: Option<String>,
         #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) enum ImportCommand {
         /// Exported environment or globals with values for the variables of the collection
         #[arg(long, value_name = "FILE", value_parser = values::path())]
         environment: Option<PathBuf>,
-        /// Only this folder, and the requests of others that it depends on
+        /// Only this folder, and requests of other folders that it depends on
         #[arg(long, value_name = "NAME")]
         folder: Vec<String>,
         #[command(flatten)]
@@ -113,7 +113,7 @@ pub(crate) struct ImportOutput {
     /// Overwrite the output file if it exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// Run the scenarios once, and list the steps that are answered otherwise than recorded
+    /// Run the scenarios once, and list steps whose answers differ from the recording
     #[arg(long)]
     pub(crate) verify: bool,
 }

@@ -95,7 +95,7 @@ pub(crate) enum Command {
     Setup(Box<SetupArgs>),
     /// Run the teardowns of a scenario whose setups ran with `setup`
     Teardown(Box<SetupArgs>),
-    /// Wait for controllers, and make parts of their loads
+    /// Run as an agent: generate a share of a controller's load
     #[cfg(feature = "cluster")]
     #[command(after_help = examples::AGENT)]
     Agent(Box<AgentArgs>),
@@ -103,7 +103,7 @@ pub(crate) enum Command {
     #[cfg(feature = "cluster")]
     #[command(after_help = examples::AGENTS)]
     Agents(AgentsArgs),
-    /// Pack scenarios into one file that runs without their source and without a toolchain
+    /// Pack scenarios into one file that runs without their source and a toolchain
     #[command(after_help = examples::BUNDLE, mut_arg("bundle", |bundle| bundle.hide(true)))]
     Bundle(Box<BundleArgs>),
     /// Compare a run with a baseline or with another run
@@ -111,7 +111,7 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// List the runs of each scenario with their version and commit
     History(HistoryArgs),
-    /// Open the dashboard: a local web page to look at runs, start them and watch them
+    /// Open the dashboard: a local web page to start, watch and compare runs
     #[cfg(feature = "ui")]
     #[command(after_help = examples::UI)]
     Ui(UiArgs),
@@ -124,17 +124,17 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
 }
 
-/// What becomes of a run that loses an agent.
+/// Reaction of a run to a lost agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AgentLoss {
-    /// It stops.
+    /// Stop the run.
     #[default]
     Fail,
-    /// It goes on without the load of that agent.
+    /// Continue without the load of this agent.
     Continue,
 }
 
-/// The values of `--color`, as cargo has them.
+/// The values of `--color`, the same as in cargo.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     #[default]
@@ -162,7 +162,7 @@ pub(crate) struct RunArgs {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// Take `stop` and `abort` from standard input, whose end means `stop`; print the name of the run first
+    /// Read `stop` and `abort` from standard input, whose end means `stop`; print the name of the run first
     #[arg(long, hide = true)]
     pub(crate) watched: bool,
     #[command(flatten)]
@@ -181,7 +181,7 @@ pub(crate) struct RunArgs {
     pub(crate) project: ProjectArgs,
 }
 
-/// Where figures are sent while a run goes on, beside `[[telemetry.to]]` of `loadtest.toml`.
+/// Sinks for figures during a run, in addition to `[[telemetry.to]]` of `loadtest.toml`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Telemetry")]
 pub(crate) struct TelemetryArgs {
@@ -194,7 +194,7 @@ pub(crate) struct TelemetryArgs {
     pub(crate) no_telemetry: bool,
 }
 
-/// The traces of one run, in place of `[traces]` in `loadtest.toml`.
+/// The traces of one run, instead of `[traces]` in `loadtest.toml`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Telemetry")]
 pub(crate) struct TraceArgs {
@@ -210,7 +210,7 @@ pub(crate) struct SamplesArgs {
     /// Write a line for each execution of a step, each request of an async step and each journey: `.jsonl`, `.csv`, `.jsonl.gz` or `.csv.gz`; `{run}` stands for the identifier. `-` replaces the card on standard output
     #[arg(long, value_name = "PATH")]
     pub(crate) samples: Option<String>,
-    /// Keep those of so many journeys, such as `10%`, chosen by their numbers [default: 100%]
+    /// Keep samples of this share of journeys, such as `10%` [default: 100%]
     #[arg(long, value_name = "SHARE", requires = "samples", value_parser = units::share)]
     pub(crate) samples_share: Option<f64>,
 }
@@ -221,7 +221,7 @@ pub(crate) struct SendArgs {
     /// Run identifier or its beginning, path, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// Send to this `[[telemetry.to]]` alone, counted from 1
+    /// Send only to this `[[telemetry.to]]`, counted from 1
     #[arg(long, value_name = "N", value_parser = values::at_least_one, conflicts_with_all = ["send", "no_telemetry"])]
     pub(crate) to: Option<usize>,
     #[command(flatten)]
@@ -230,11 +230,11 @@ pub(crate) struct SendArgs {
     pub(crate) cargo: CargoArgs,
 }
 
-/// The part of a load that this process makes.
+/// The part of a load that this process generates.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Several machines")]
 pub(crate) struct ShardArgs {
-    /// Make only this part of the load, such as `2/8`; `merge` joins the runs of all parts. The seed is 0 unless given
+    /// Generate only this part of the load, such as `2/8`; `merge` joins the runs of all parts. The seed is 0 unless given
     #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<Shard>,
     /// Values of setups, from `cargo loadtest setup`; a shard runs no setup and no teardown
@@ -245,24 +245,24 @@ pub(crate) struct ShardArgs {
     pub(crate) start_at: Option<Timestamp>,
 }
 
-/// The machines that make a load together.
+/// The machines that generate a load together.
 #[cfg(feature = "cluster")]
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Several machines")]
 pub(crate) struct ClusterArgs {
-    /// Let agents make the load: the address of their NATS server, such as `tls://nats.example.com:4222`
+    /// Let agents generate the load: the address of their NATS server, such as `tls://nats.example.com:4222`
     #[arg(long, value_name = "URL", conflicts_with_all = ["shard", "start_at"])]
     pub(crate) cluster: Option<String>,
-    /// Agents that make the load together, of `--cluster` or the `url` in `[cluster]` of `loadtest.toml`
+    /// Number of agents that generate the load, on `--cluster` or on the `url` in `[cluster]` of `loadtest.toml`
     #[arg(long, value_name = "N", conflicts_with_all = ["shard", "start_at"], value_parser = values::agents)]
     pub(crate) agents: Option<usize>,
-    /// Wait for agents for so long [default: 60s]
+    /// How long to wait for agents [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     pub(crate) wait: Option<Duration>,
     /// End the run when an agent is lost, or continue without its load [default: fail]
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) on_agent_loss: Option<AgentLoss>,
-    /// With `--on-agent-loss continue`: take a run in which so much of the load was started as DEGRADED, not as INVALID
+    /// With `--on-agent-loss continue`: rate a run as DEGRADED instead of INVALID if at least this share of the load was started
     #[arg(long, value_name = "SHARE", value_parser = units::share)]
     pub(crate) min_share: Option<f64>,
     /// Sign the bundle with the secret key in this file, from `bundle --new-key`, and send it to agents that accept it
@@ -280,10 +280,10 @@ pub(crate) struct AgentArgs {
     /// End after one run
     #[arg(long)]
     pub(crate) once: bool,
-    /// Share of each load, beside the weights of the other agents
+    /// Weight of this agent's share of a load, relative to the other agents
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) weight: u32,
-    /// Run the load tests of bundles that this public key signed, from `bundle --new-key`, in place of a project
+    /// Run the load tests of bundles signed with this key instead of a project; `bundle --new-key` prints the public key
     #[arg(
         long,
         value_name = "KEY",
@@ -308,7 +308,7 @@ pub(crate) struct AgentsArgs {
     pub(crate) cargo: CargoArgs,
 }
 
-/// Conditions to pass, besides the thresholds of the scenarios.
+/// Conditions of the gate, in addition to the thresholds of the scenarios.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Gate")]
 pub(crate) struct GateArgs {
@@ -372,7 +372,7 @@ pub(crate) struct DebugArgs {
     /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
     pub(crate) scenario: Option<String>,
-    /// Run this iteration of a run with the same seed and load, counted from 0; `USER.N` where the load is a number of users
+    /// Run this iteration of a run with the same seed and load, counted from 0; `USER.N` if the load is a number of users
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) iteration: Option<Number>,
     /// Output format; `json` prints an event per line
@@ -415,7 +415,7 @@ pub(crate) struct BundleArgs {
     /// Add a data file of the package, or all files of a folder, that the source does not show; repeatable
     #[arg(long, value_name = "PATH", value_parser = values::path())]
     pub(crate) include: Vec<PathBuf>,
-    /// Bundle nothing: write a new secret key to this file, for `run --sign`, and print its public key
+    /// Bundle nothing: write a new secret key for `run --sign` to this file, and print its public key
     #[cfg(feature = "cluster")]
     #[arg(
         long,
@@ -546,7 +546,7 @@ pub(crate) enum BaselineCommand {
         /// Baseline name
         #[arg(value_name = "NAME")]
         name: String,
-        /// Run identifier or its beginning, path, or `latest`: the newest that can be a baseline
+        /// Run identifier or its beginning, path, or `latest`: the newest run that can be a baseline
         #[arg(value_name = "RUN", default_value = "latest")]
         run: String,
         /// Keep at most this many runs of each scenario, the newest
@@ -612,7 +612,7 @@ pub(crate) struct ReportOptions {
 #[cfg(feature = "ui")]
 #[derive(Debug, Args)]
 pub(crate) struct UiArgs {
-    /// Port to listen on [default: one of the workspace's own]
+    /// Port to listen on [default: a port that depends on the workspace]
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// Print the address and open no browser
@@ -621,7 +621,7 @@ pub(crate) struct UiArgs {
     /// Show runs and reports only: nothing can be started or changed
     #[arg(long)]
     pub(crate) read_only: bool,
-    /// Make a new secret, so that pages of an earlier dashboard have to be opened again
+    /// Create a new secret: pages of an earlier dashboard must be opened again
     #[arg(long)]
     pub(crate) fresh: bool,
     #[command(flatten)]
@@ -635,17 +635,17 @@ pub(crate) struct UiArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Shared Use")]
 pub(crate) struct SharedUiArgs {
-    /// Serve a team behind a proxy with this URL, which signs its users in and names them
+    /// Public URL of the authenticating proxy in front of the dashboard
     #[arg(long, value_name = "URL", requires = "user_header")]
     pub(crate) public_url: Option<String>,
-    /// Header in which the proxy names the user
+    /// Header in which the proxy sends the name of the user
     #[arg(long, value_name = "NAME", requires = "public_url")]
     pub(crate) user_header: Option<String>,
     /// Listen on this Unix socket instead of a port
     #[cfg(unix)]
     #[arg(long, value_name = "PATH", requires = "public_url", conflicts_with = "port", value_parser = values::path())]
     pub(crate) socket: Option<PathBuf>,
-    /// Let testers change sources: each of them can then run any program here
+    /// Let testers edit sources: each of them can then run any program on this machine
     #[arg(long, requires = "public_url")]
     pub(crate) allow_edit: bool,
 }
@@ -692,14 +692,14 @@ pub(crate) struct ProjectArgs {
         help_heading = "Package Selection"
     )]
     pub(crate) packages: Vec<String>,
-    /// Scenarios of all packages, also in the folder of one
+    /// Scenarios of all packages, even in the folder of a package
     #[arg(
         long,
         help_heading = "Package Selection",
         conflicts_with_all = ["packages", "binaries"]
     )]
     pub(crate) workspace: bool,
-    /// Use this load test that is already built, and build nothing; repeatable
+    /// Use this compiled load test, and build nothing; repeatable
     #[arg(
         long = "binary",
         value_name = "PATH",
@@ -751,7 +751,7 @@ pub(crate) struct LoadArgs {
     /// Seed for weights, think times and data
     #[arg(long, value_name = "SEED", value_parser = values::seed, allow_hyphen_values = true)]
     pub(crate) seed: Option<u64>,
-    /// Base URL, instead of the one the scenario declares
+    /// Base URL, instead of the URL that the scenario declares
     #[arg(long, value_name = "URL", value_parser = values::base_url)]
     pub(crate) base_url: Option<String>,
 }
@@ -859,7 +859,7 @@ pub(crate) struct CargoArgs {
 /// Options passed to `cargo build`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CompilationArgs {
-    /// Build with the specified profile [default: that of `loadtest.toml`, else `release`]
+    /// Build with the specified profile [default: the profile in `loadtest.toml`, else `release`]
     #[arg(
         long,
         value_name = "PROFILE-NAME",
