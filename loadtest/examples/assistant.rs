@@ -13,7 +13,7 @@ use loadtest::prelude::*;
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// The time until the model says its first word, and from each word to the next.
+/// The time until the model sends its first word, and from each word to the next.
 const THINKING: Duration = Duration::from_millis(60);
 const SPEAKING: Duration = Duration::from_millis(5);
 const WORDS: usize = 20;
@@ -30,7 +30,7 @@ fn tokens(answer: &Events<Chunk>) -> u64 {
     counted.unwrap_or(answer.len() as u64)
 }
 
-/// Somebody asks, and asks again with the answer at hand.
+/// A user asks a question, and a second one about the answer.
 #[scenario(load = rate(20/s, ramp_up = 2s, for = 8s), grace = 1m)]
 fn assistant() {
     #[setup]
@@ -63,7 +63,7 @@ fn assistant() {
     }
 }
 
-/// A role at once, word by word what it says, how much that was, and the end.
+/// The role, the answer word by word, the number of words, and the end mark.
 fn answer() -> impl Stream<Item = Result<Event, Infallible>> {
     unfold(0, |number| async move {
         let data = match number {

@@ -5,7 +5,7 @@
 //! $ cargo loadtest run -p loadtest cart      # under load
 //! ```
 //!
-//! It needs the program `redis-server`; without it the steps leave themselves out.
+//! It needs the program `redis-server`; without it the steps are skipped.
 
 use loadtest::prelude::*;
 use redis::aio::MultiplexedConnection;
@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// A Redis of this run alone, which keeps nothing on disk.
+/// A Redis only for this run, which stores nothing on disk.
 struct Server {
     process: Child,
     port: u16,
@@ -61,7 +61,7 @@ impl Drop for Server {
     }
 }
 
-/// Somebody puts products into a cart and looks at it.
+/// A customer puts products into a cart and looks at it.
 #[scenario(load = users(20, for = 8s))]
 fn cart() {
     #[setup]

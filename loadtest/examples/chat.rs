@@ -23,7 +23,7 @@ impl Room {
     /// Says `text` to all members.
     fn say(&self, text: &str) {
         let mut room = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever has left is told nothing any more.
+        // Members who have left get no more messages.
         let (_, members) = &mut *room;
         members.retain(|_, member| member.send(Message::text(text)).is_ok());
     }
@@ -73,7 +73,7 @@ enum Heard {
     Said { id: String, sent: String },
 }
 
-/// Somebody joins, says something, hears it, and listens to what others say.
+/// A member joins, sends a message, receives it, and reads the messages of others.
 #[scenario(load = users(40, ramp_up = 2s, for = 8s))]
 fn chat() {
     #[setup]
@@ -83,10 +83,10 @@ fn chat() {
             while let Ok((stream, _)) = listener.accept().await {
                 let stream = stream.into_std()?;
                 stream.set_nonblocking(false)?;
-                // Else what it says waits for the last thing it said to be acknowledged.
+                // Otherwise each message waits until the previous one is acknowledged.
                 stream.set_nodelay(true)?;
                 let room = Arc::clone(&room);
-                // Members leave in many ways, and the room goes on.
+                // Members leave in many ways, and the room continues.
                 thread::spawn(move || drop(room.serve(stream)));
             }
             io::Result::Ok(())

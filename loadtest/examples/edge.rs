@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use tokio::runtime::Builder;
 
-/// What a server or a connection fails with.
+/// An error of the server or of a connection.
 type Failure = Box<dyn StdError + Send + Sync>;
 
 #[response]
@@ -24,8 +24,8 @@ struct Page {
     pictures: Vec<String>,
 }
 
-/// Somebody opens the page, and then its first picture over the same connection. The certificate is made when the
-/// server starts, so nobody vouches for it.
+/// A visitor opens the page, and then its first picture over the same connection. The certificate is created when
+/// the server starts, so no authority signed it.
 #[scenario(http = 3, insecure = true, load = users(20, ramp_up = 2s, for = 8s))]
 fn edge() {
     #[setup]

@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// The number of the last product.
 const PRODUCTS: u64 = 500;
 
-/// Somebody fills a cart, and watches the price of what is in it.
+/// A customer fills a cart, and watches the price of its product.
 #[scenario(load = users(20, for = 8s))]
 fn prices() {
     #[setup]
@@ -40,7 +40,7 @@ fn prices() {
         Ok(added.into_inner())
     }
 
-    /// A product that is sold out is no failure of the step.
+    /// A sold-out product is not a failure of the step.
     #[step]
     async fn miss(http: &mut Http) -> Result<(), Error> {
         let mut cart = CartClient::new(http.grpc());
@@ -56,7 +56,7 @@ fn prices() {
         }
     }
 
-    /// A server stream: the time to the first price and the gaps come by themselves.
+    /// A server stream: the time to the first price and the gaps are measured without further code.
     #[step(first_event.p95 < 50ms, gap.p99 < 100ms, check = |count| *count == 5)]
     async fn watch(add: &Total, http: &mut Http) -> Result<u32, Error> {
         let item = Item {
@@ -84,7 +84,7 @@ fn prices() {
     }
 }
 
-/// Another service asks the shop. The calls of all its users go over two connections, as those of a service do.
+/// Another service calls the shop. The calls of all users go over two connections, as in a real service.
 #[scenario(http = 2, connections = 2, load = rate(500/s, ramp_up = 2s, for = 8s))]
 fn service() {
     #[setup]
@@ -108,7 +108,7 @@ fn service() {
 fn serve() -> Result<Target, TargetError> {
     Target::serve(|listener| {
         let server = Server::builder().add_service(CartServer::new(Shop));
-        // Else each message waits until the one before is acknowledged.
+        // Otherwise each message waits until the previous one is acknowledged.
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         server.serve_with_incoming(incoming)
     })

@@ -54,7 +54,7 @@ struct Cart {
     total: u64,
 }
 
-/// Somebody looks at the shelf, and buys the first thing that has a price.
+/// A customer looks at the shelf, and buys the first product that has a price.
 #[scenario(load = rate(50/s, ramp_up = 2s, for = 8s))]
 fn shelf() {
     #[setup]
@@ -65,7 +65,7 @@ fn shelf() {
         })
     }
 
-    /// One of the products has no price, which is an error beside the data.
+    /// One of the products has no price: the answer has an error in addition to its data.
     #[step(
         graphql = "query Shelf($first: Int = 3) { products(first: $first) { ...card } } fragment card on Product { id price }",
         partial = true,
@@ -94,7 +94,7 @@ fn shelf() {
     fn cart() -> Found;
 }
 
-/// Names, and prices in cents of those that have one.
+/// Names, and prices in cents if they have one.
 const PRODUCTS: [(&str, Option<u64>); 4] = [
     ("a book that is not out yet", None),
     ("a pen", Some(1_250)),

@@ -77,7 +77,7 @@ fn shop() -> Result<Target, TargetError> {
         .start()
 }
 
-/// The shop answers, and answers fast.
+/// The shop answers fast.
 #[scenario(
     tags = ["smoke"],
     load = rate(500/s, ramp_up = 1s, for = 6s),
@@ -93,16 +93,16 @@ fn health() {
     fn health();
 }
 
-/// Who visits the shop: a row of `data/customers.csv`.
+/// A visitor of the shop: a row of `data/customers.csv`.
 #[response]
 struct Customer {
     name: String,
     password: String,
 }
 
-/// Regulars log in once and then come again and again. This one is declared as data: a value
-/// from a feed or an earlier answer is a `{{template}}`, and the compiler checks each of them. The
-/// token goes with every request after the login.
+/// Regulars log in once and then visit the shop again and again. This scenario is declared as data:
+/// a value from a feed or an earlier answer is a `{{template}}`, and the compiler checks each
+/// template. Every request after the login carries the token.
 #[scenario(
     tags = ["catalog"],
     bearer = "{{login.response.token}}",
@@ -121,7 +121,7 @@ fn browse_catalog() {
         Feed::csv("data/customers.csv").unique().cycle()
     }
 
-    /// Once per user, and so within the ramp-up: the figures are of what comes after it.
+    /// Runs once per user, during the ramp-up. The figures cover the time after the ramp-up.
     #[step(
         post = "/login",
         json = { "user": "{{customer.name}}", "password": "{{customer.password}}" },
@@ -130,7 +130,7 @@ fn browse_catalog() {
     )]
     fn login() -> Login;
 
-    /// A shop that cannot keep up says 503, and people try again.
+    /// An overloaded shop answers 503, and people try again.
     #[step(get = "/products", retry(2, on = 503), think = 50ms..150ms)]
     fn browse() -> Catalog;
 
@@ -145,7 +145,7 @@ fn browse_catalog() {
     )]
     fn buy() -> Order;
 
-    /// Asks until the order is packed.
+    /// Polls until the order is packed.
     #[step(
         get = "{{buy.headers.location}}",
         until = |order| order.status == "packed",
@@ -154,7 +154,7 @@ fn browse_catalog() {
     )]
     fn packed() -> Order;
 
-    /// Whoever has bought looks at the orders, everybody else at the next page.
+    /// Buyers look at their orders, all other visitors at the next page.
     #[step]
     fn leave(packed: Option<&Order>) -> Request {
         Request::get(match packed {

@@ -1,26 +1,26 @@
 //! Load tests.
 //!
-//! `cargo loadtest run --base-url http://127.0.0.1:8080` runs them under load and grades the
-//! answers; `cargo test` runs each of them once, if LOADTEST_BASE_URL says against what.
+//! `cargo loadtest run --base-url http://127.0.0.1:8080` runs them under load and grades them;
+//! `cargo test` runs each of them once, if LOADTEST_BASE_URL is set to the target.
 
 use loadtest::prelude::*;
 
-/// Somebody opens the first page.
-// A scenario is what one user does, from the first step to the last. `load` says how many arrive:
-// ten a second, whatever the server does. `thresholds` say when the run has passed.
+/// A visitor opens the first page.
+// A scenario is one user's journey, from the first step to the last. `load` is the number of
+// journeys: ten start per second, however slow the server is. The run passes if all `thresholds`
+// hold.
 #[scenario(
     tags = ["example"],
     load = rate(10/s, ramp_up = 2s, for = 10s),
     thresholds(p95 < 300ms, errors < 1%),
 )]
 fn visit() {
-    // A step is one request. Its name is that of the function; any status but 200 is an error.
+    // A step is one request, named after the function. Any status except 200 is an error.
     #[step(get = "/", expect = 200)]
     fn home();
 
-    // Steps use what earlier steps were answered, and rows of data: a parameter has the name of the
-    // earlier step, or of the feed. The compiler checks all of it. Such steps look like this, with
-    // the types above the scenario:
+    // A step can use earlier answers and rows of data: name a parameter after the step or the feed.
+    // The compiler checks both. Example, with the types above the scenario:
     //
     //     #[response]
     //     struct User { name: String }
