@@ -118,7 +118,7 @@ impl Group {
             Self::Tls => "Certificates and handshakes.",
             Self::Http2 => "Frames of HTTP/2 that are broken or unusual.",
             Self::Generator => {
-                "Too little of what the machine lends to the load: files, ports, time."
+                "The machine has too few files, ports or too little time for the load."
             }
             Self::Code => "Steps, checks, setups and teardowns that panic, hang or print too much.",
             Self::Files => "Files, disks and standard output that cannot be read or written.",
@@ -126,7 +126,7 @@ impl Group {
                 "Processes that are stopped, suspended or killed: the tool, the load test, or both."
             }
             Self::Security => {
-                "Traffic that is not permitted, text that drives a terminal, and secrets. Nothing arrives where it may not, nothing that is printed or kept drives a terminal or holds a secret, and neither credentials nor bodies follow a redirect to another origin."
+                "Forbidden traffic, text that controls a terminal, and secrets. No forbidden request arrives, no output or file controls a terminal or contains a secret, and neither credentials nor bodies follow a redirect to another origin."
             }
         }
     }

@@ -16,6 +16,8 @@
 mod collection;
 mod copied;
 mod described;
+#[cfg(test)]
+mod docs;
 pub mod fuzz;
 mod gate;
 mod parse;

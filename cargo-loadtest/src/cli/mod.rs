@@ -944,7 +944,7 @@ impl Command {
 }
 
 impl Color {
-    /// Returns the choice; on CI, the default is no colour.
+    /// Returns the choice; on CI, the default is without colour.
     fn decided(self) -> Self {
         match self {
             Self::Auto if console::is_ci() => Self::Never,

@@ -171,7 +171,7 @@ pub(super) fn window(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Rates are shown to three digits, so that nothing finer than 1 % can be told apart.
+/// Rates are shown with three digits, so rates that differ by less than 1 % look the same.
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     match units::share(text)? {
         share if share < 0.01 => Err("is finer than rates are tried; use at least `1%`".to_owned()),
