@@ -1,4 +1,4 @@
-//! Says what a build of the tool leaves out, where somebody asks for it.
+//! Says what a build of the tool leaves out, when it is asked for.
 
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
