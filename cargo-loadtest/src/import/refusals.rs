@@ -172,9 +172,24 @@ fn refusals_of_scripts() {
         ("«export default 7", "", none),
         ("«let a = 1;", "", none),
         (
-            "import http from 'k6/http';\nfunction f() { http.get('http://h/'); }\n«export default function () { g(f); }",
+            "import http from 'k6/http';\nfunction f() { «http.get('http://h/'); }\nexport default function () {}",
             "",
-            none,
+            "nothing that is followed calls `f`",
+        ),
+        (
+            "import { buy } from './buy.js';\nexport default function () { «buy(1); }",
+            "",
+            "`buy` is of another file or library",
+        ),
+        (
+            "import ws from «'k6/ws';\nexport default function () { ws.connect('ws://h/', {}, () => {}); }",
+            "",
+            "`ws = \"..\"`",
+        ),
+        (
+            "import grpc from «'k6/net/grpc';\nexport default function () {}",
+            "",
+            "`http.grpc()`",
         ),
         (&closed, "", "nested too deeply"),
     ];

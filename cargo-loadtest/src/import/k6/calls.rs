@@ -1,101 +1,92 @@
-//! Calls of k6, of JavaScript and of functions of the script.
+//! Calls that change nothing: of k6, of JavaScript and of functions of the script.
 
-use super::expressions::member;
-use super::interpreter::Interpreter;
+use super::script::Script;
 use super::syntax::{children_of, inner_of, span_of};
 use super::value::{Data, DataKind, Js, Part, show_number};
 use crate::import::migration::find_between;
 use crate::import::naming::field_name;
-use crate::import::recording::{
-    Feed, FeedOrder, FeedSource, Piece, RunValue, Runs, Text, UserValue,
-};
+use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text, UserValue};
+use crate::import::source::Span;
 use crate::import::text::{form_encode, singular};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use loadtest_model::definition::Think;
-use std::time::Duration;
+use std::rc::Rc;
 use tree_sitter::Node;
 
-/// The longest pause, in seconds.
-const LONGEST_PAUSE: f64 = 3600.0;
+/// Most numbers that a feed has.
+const MOST_NUMBERS: f64 = 1e6;
 
-impl<'t> Interpreter<'_, 't> {
-    /// Evaluates a call.
-    pub(super) fn eval_call(&mut self, node: Node<'t>) -> Js<'t> {
-        let unknown = Js::Unknown(span_of(node));
+/// What a call calls.
+pub(super) enum Callee<'t, 's> {
+    Value(Js<'t>),
+    /// A method of a value.
+    Method(Js<'t>, &'s str),
+}
+
+impl<'s, 't> Script<'s, 't> {
+    /// Returns what a call calls.
+    pub(super) fn callee(&mut self, node: Node<'t>, frame: usize) -> Option<Callee<'t, 's>> {
         let function = node.child_by_field_name("function");
-        let Some(function) = function.or_else(|| node.child_by_field_name("constructor")) else {
+        let function = inner_of(function.or(node.child_by_field_name("constructor"))?);
+        let field = |name: &str| function.child_by_field_name(name);
+        let (Some(object), Some(name)) = (field("object"), field("property")) else {
+            return Some(Callee::Value(self.value(function, frame)));
+        };
+        let object = self.value(object, frame);
+        let name = self.text(name);
+        Some(match self.member(&object, name, function) {
+            Js::Function(method, at, None) if method.kind() != "arrow_function" => {
+                Callee::Value(Js::Function(method, at, Some(Rc::new(object))))
+            }
+            value @ (Js::Function(..) | Js::Class(..) | Js::Native(_)) => Callee::Value(value),
+            _ => Callee::Method(object, name),
+        })
+    }
+
+    /// Returns the value of a call that changes nothing.
+    pub(super) fn call_value(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
+        let unknown = Js::Unknown(span_of(node));
+        let Some(callee) = self.callee(node, frame) else {
             return unknown;
         };
-        let function = inner_of(function);
         let list = node.child_by_field_name("arguments");
         if let Some(template) = list.filter(|list| list.kind() == "template_string") {
-            let text = self.eval_template(template);
-            return match self.text(function) {
-                "http.url" => Js::Text(text),
+            return match callee {
+                Callee::Value(Js::Native(path)) if path == "http.url" => {
+                    Js::Text(self.template(template, frame))
+                }
                 _ => unknown,
             };
         }
-        let nodes = list.map(children_of).unwrap_or_default();
-        if function.kind() == "member_expression"
-            && let (Some(object), Some(name)) = (
-                function.child_by_field_name("object"),
-                function.child_by_field_name("property"),
-            )
-        {
-            let object = self.eval(object);
-            let name = self.text(name);
-            return if let callee @ (Js::Native(_) | Js::Function(..)) =
-                member(&object, name, function)
-            {
-                self.call(&callee, &nodes, node)
-            } else {
-                let arguments = self.eval_all(&nodes);
-                self.call_method(&object, name, &arguments, node)
-            };
-        }
-        let callee = self.eval(function);
-        self.call(&callee, &nodes, node)
-    }
-
-    fn eval_all(&mut self, nodes: &[Node<'t>]) -> Vec<Js<'t>> {
-        nodes.iter().map(|node| self.eval(*node)).collect()
-    }
-
-    fn call(&mut self, callee: &Js<'t>, nodes: &[Node<'t>], node: Node<'t>) -> Js<'t> {
+        let arguments = self.arguments(node, frame);
         match callee {
-            Js::Function(function, scope) => {
-                let arguments = self.eval_all(nodes);
-                self.call_function(*function, *scope, &arguments)
+            Callee::Value(Js::Function(function, at, this)) => {
+                let this = this.map(|this| (*this).clone());
+                let frame = self.open_frame(function, at, this, &arguments, None);
+                self.returned(function, frame)
             }
-            Js::Native(path) if path == "check" => self.call_check(nodes, node),
-            Js::Native(path) => {
-                let arguments = self.eval_all(nodes);
-                self.call_native(path, &arguments, node)
-            }
-            _ => {
-                self.eval_all(nodes);
-                Js::Unknown(span_of(node))
-            }
+            Callee::Value(Js::Native(path)) => self.call_native(&path, &arguments, node),
+            Callee::Value(_) => unknown,
+            Callee::Method(object, name) => self.call_method(&object, name, &arguments, node),
         }
     }
 
-    fn call_native(&mut self, path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Js<'t> {
+    pub(super) fn arguments(&mut self, node: Node<'t>, frame: usize) -> Vec<Js<'t>> {
+        let nodes = node.child_by_field_name("arguments").map(children_of);
+        let nodes = nodes.unwrap_or_default().into_iter();
+        nodes.map(|node| self.value(node, frame)).collect()
+    }
+
+    pub(super) fn call_native(
+        &mut self,
+        path: &str,
+        arguments: &[Js<'t>],
+        node: Node<'t>,
+    ) -> Js<'t> {
         let span = span_of(node);
         let unknown = Js::Unknown(span.clone());
         let first = arguments.first().cloned().unwrap_or(Js::Undefined);
         let second = arguments.get(1).cloned().unwrap_or(Js::Undefined);
-        if let Some(method) = path.strip_prefix("http.") {
-            return self.call_http(method, arguments, node);
-        }
         match (path, &first, &second) {
-            ("group", Js::Text(_), Js::Function(body, scope)) => {
-                let name = first.as_str().unwrap_or("group").trim().to_owned();
-                self.transactions.push(name);
-                let value = self.call_function(*body, *scope, &[]);
-                self.transactions.pop();
-                value
-            }
-            ("sleep", value, _) => self.call_sleep(value, node),
             ("JSON.stringify", value, _) => {
                 let mut text = Text::default();
                 self.json_of_value(value, &mut text);
@@ -110,6 +101,7 @@ impl<'t> Interpreter<'_, 't> {
                 Some(file) => Js::Data(Data {
                     file: file.strip_prefix("./").unwrap_or(file).to_owned(),
                     kind: DataKind::Text,
+                    field: None,
                 }),
                 None => unknown,
             },
@@ -122,12 +114,19 @@ impl<'t> Interpreter<'_, 't> {
                     ..data.clone()
                 })
             }
-            ("SharedArray", _, Js::Function(body, scope)) => {
-                match self.call_function(*body, *scope, &[]) {
-                    value @ (Js::Data(_) | Js::List(_)) => value,
-                    _ => unknown,
-                }
+            ("SharedArray", _, Js::Function(body, at, _)) => {
+                let frame = self.open_frame(*body, *at, None, &[], None);
+                self.returned(*body, frame)
             }
+            ("metrics.Counter" | "metrics.Gauge" | "metrics.Rate" | "metrics.Trend", ..) => {
+                let kind = path.trim_start_matches("metrics.").to_owned();
+                first
+                    .as_str()
+                    .map_or(unknown, |name| Js::Metric(kind, name.to_owned()))
+            }
+            ("FormData", ..) => Js::object(Vec::new()),
+            // What k6 needs of a request changes nothing.
+            (path, ..) if path.starts_with("http.") => self.call_http(path, arguments, node),
             ("uuidv4" | "crypto.randomUUID", ..) => {
                 Js::Text(Text::from_iter([Piece::User(UserValue::Uuid)]))
             }
@@ -155,6 +154,7 @@ impl<'t> Interpreter<'_, 't> {
                 Some(text) => Js::text(BASE64_STANDARD.encode(text)),
                 None => unknown,
             },
+            ("fail", ..) => Js::Undefined,
             (path, ..) if path.starts_with("console.") => Js::Undefined,
             _ => self.call_language(path, arguments, node),
         }
@@ -200,6 +200,14 @@ impl<'t> Interpreter<'_, 't> {
                     _ => form_encode(text).replace('+', "%20"),
                 };
                 Js::Text(self.text_of_value(value).map_literals(encode))
+            }
+            ("Object.keys" | "Object.values" | "Object.entries", Js::Object(fields)) => {
+                let items = fields.iter().map(|(name, value)| match path {
+                    "Object.keys" => Js::text(name),
+                    "Object.values" => value.clone(),
+                    _ => Js::list(vec![Js::text(name), value.clone()]),
+                });
+                Js::list(items.collect())
             }
             ("Object.assign", ..) => {
                 let mut fields: Vec<(String, Js<'t>)> = Vec::new();
@@ -266,32 +274,55 @@ impl<'t> Interpreter<'_, 't> {
         }
     }
 
-    fn call_sleep(&mut self, value: &Js<'t>, node: Node<'t>) -> Js<'t> {
-        let seconds = |number: f64| Duration::from_secs_f64(number.clamp(0.0, LONGEST_PAUSE));
-        let (low, high) = match value {
-            Js::Number(number) if number.is_finite() => (*number, *number),
-            Js::Random {
-                low,
-                high,
-                is_whole,
-            } => (*low, if *is_whole { high - 1.0 } else { *high }),
-            _ => return Js::Unknown(span_of(node)),
+    /// Returns any of several values in turn, such as those of a loop.
+    pub(super) fn any_of(&mut self, list: &Js<'t>, node: Node<'t>) -> Js<'t> {
+        match list {
+            Js::List(items) => match self.any_item(&items.clone(), FeedOrder::Sequential, node) {
+                Js::Unknown(span) => items.first().cloned().unwrap_or(Js::Unknown(span)),
+                row => row,
+            },
+            Js::Data(data) => self.row(&data.clone(), FeedOrder::Sequential, &span_of(node)),
+            json => self.item(json, &Js::Number(0.0), node),
+        }
+    }
+
+    /// Returns the number of a feed of whole numbers, the last one not included.
+    pub(super) fn number_feed(&mut self, low: f64, high: f64, order: FeedOrder) -> Option<usize> {
+        let is_fit = low.abs() < 1e12 && high > low && high - low <= MOST_NUMBERS;
+        is_fit.then_some(())?;
+        let (low, high) = (low.floor() as i64, high.ceil() as i64 - 1);
+        let feed = Feed {
+            name: "number".to_owned(),
+            source: FeedSource::Numbers(low, high),
+            order,
+            stops: false,
         };
-        let (low, high) = (low.min(high), low.max(high));
-        let scenario = self.migration.scenario_mut();
-        let Some(last) = scenario
-            .last_mut()
-            .filter(|last| last.settings.runs != Runs::Last)
-        else {
-            return Js::Unknown(span_of(node));
+        Some(
+            self.migration
+                .feed(format!("{low}..{high} {order:?}"), feed),
+        )
+    }
+
+    /// Returns a row of a file, whose draw is at this place.
+    pub(super) fn row(&mut self, data: &Data, order: FeedOrder, span: &Span) -> Js<'t> {
+        let source = match data.kind {
+            DataKind::Csv => FeedSource::Csv(data.file.clone()),
+            DataKind::Json => match &data.field {
+                None => FeedSource::Json(data.file.clone()),
+                Some(field) => FeedSource::JsonField(data.file.clone(), field.clone()),
+            },
+            DataKind::Text | DataKind::CsvParsed => return Js::Unknown(span.clone()),
         };
-        let (min, max) = match last.settings.think {
-            Some(Think::Uniform { min, max }) => (min, max),
-            _ => (Duration::ZERO, Duration::ZERO),
+        let file = data.file.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = file.split('.').next().unwrap_or_default();
+        let stem = data.field.as_deref().unwrap_or(stem);
+        let feed = Feed {
+            name: singular(stem),
+            source,
+            order,
+            stops: false,
         };
-        let (min, max) = (min + seconds(low), max + seconds(high));
-        last.settings.think = (max > Duration::ZERO).then_some(Think::Uniform { min, max });
-        Js::Undefined
+        Js::Row(self.migration.feed(format!("{span:?}"), feed), None)
     }
 }
 

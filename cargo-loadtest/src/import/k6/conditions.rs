@@ -5,7 +5,7 @@
     reason = "numbers of the input are compared as they are written"
 )]
 
-use super::interpreter::Interpreter;
+use super::script::Script;
 use super::value::{Js, Part, Test, show_number};
 use crate::import::recording::{AnswerCheck, JsonTest, Origin, RunValue};
 use std::time::Duration;
@@ -170,7 +170,7 @@ pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js
     Some(Js::Tests(vec![(test.0, Test::Check(test.1))]))
 }
 
-impl Interpreter<'_, '_> {
+impl Script<'_, '_> {
     /// Gives conditions to their exchanges. Returns false where one cannot hold.
     pub(super) fn apply_tests(&mut self, tests: &[(usize, Test)]) -> bool {
         let exchanges = &mut self.migration.recording.exchanges;
@@ -202,6 +202,18 @@ impl Interpreter<'_, '_> {
             }
         }
         all_hold
+    }
+
+    /// Expects a status where nothing else says which one.
+    pub(super) fn expect_status(&mut self, tests: &[(usize, Test)]) {
+        for (exchange, test) in tests {
+            let known = self.migration.recording.exchanges.get(*exchange);
+            let is_free = known
+                .is_some_and(|known| known.expect.is_empty() && known.settings.statuses.is_empty());
+            if is_free && matches!(test, Test::Status(ranges) if *ranges != [ALL]) {
+                self.apply_tests(&[(*exchange, test.clone())]);
+            }
+        }
     }
 }
 
@@ -268,4 +280,42 @@ fn compare_known(sign: &str, one: &Js<'_>, other: &Js<'_>) -> Option<bool> {
         "!=" => Some(!is_same),
         _ => None,
     }
+}
+
+/// Returns true for conditions that a good answer meets.
+pub(super) fn is_success(tests: &[(usize, Test)]) -> bool {
+    let is_good = |(_, test): &(usize, Test)| match test {
+        Test::Status(ranges) => ranges
+            .iter()
+            .all(|range| range.1 <= 400 || *range == (100, 600)),
+        Test::Check(_) => true,
+    };
+    !tests.is_empty() && tests.iter().all(is_good)
+}
+
+/// Returns the condition that holds where one on the status does not.
+pub(super) fn opposite(tests: &[(usize, Test)]) -> Option<Vec<(usize, Test)>> {
+    match tests {
+        [(exchange, Test::Status(ranges))] => {
+            Some(vec![(*exchange, Test::Status(other_statuses(ranges)))])
+        }
+        _ => None,
+    }
+}
+
+/// Returns the statuses that are in none of these ranges.
+fn other_statuses(ranges: &[(u16, u16)]) -> Vec<(u16, u16)> {
+    let is_in = |status: &u16| {
+        ranges
+            .iter()
+            .any(|range| (range.0..range.1).contains(status))
+    };
+    let mut others: Vec<(u16, u16)> = Vec::new();
+    for status in (100..600).filter(|status| !is_in(status)) {
+        match others.last_mut().filter(|range| range.1 == status) {
+            Some(range) => range.1 += 1,
+            None => others.push((status, status + 1)),
+        }
+    }
+    others
 }

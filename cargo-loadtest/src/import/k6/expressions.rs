@@ -1,21 +1,18 @@
-//! Expressions: their values, as far as they are known.
+//! Expressions: their values, as far as the text says them.
 
 #![expect(
     clippy::float_cmp,
     reason = "numbers of the input are compared as they are written"
 )]
 
-use super::conditions::tests_of;
-use super::interpreter::Interpreter;
-use super::syntax::{children_of, inner_of, span_of, string_value, unescape};
+use super::conditions::{combine_any, compare, tests_of};
+use super::script::Script;
+use super::syntax::{children_of, inner_of, is_function, span_of, string_value, unescape};
 use super::value::{Data, DataKind, Js, Part, show_number};
 use crate::import::recording::{FeedOrder, Key, Origin, RunValue, Text};
+use std::rc::Rc;
 use tree_sitter::Node;
 
-/// The longest text, in bytes.
-const LONGEST: usize = 256 * 1024;
-/// Most items and fields of a value.
-const MOST_ITEMS: usize = 10_000;
 /// What scripts have without importing it.
 const GLOBALS: [&str; 21] = [
     "Array",
@@ -41,143 +38,106 @@ const GLOBALS: [&str; 21] = [
     "NaN",
 ];
 
-impl<'t> Interpreter<'_, 't> {
-    /// Evaluates an expression.
-    pub(super) fn eval(&mut self, node: Node<'t>) -> Js<'t> {
-        if !self.may_go_on() {
-            return Js::Unknown(span_of(node));
-        }
-        self.depth += 1;
-        let node = inner_of(node);
-        let value = self.eval_node(node);
-        self.depth -= 1;
-        let is_too_large = match &value {
-            Js::Text(text) => text.pieces().len() > MOST_ITEMS || text.start().len() > LONGEST,
-            Js::List(items) => items.len() > MOST_ITEMS,
-            Js::Object(fields) => fields.len() > MOST_ITEMS,
-            _ => false,
-        };
-        if is_too_large {
-            return Js::Unknown(span_of(node));
-        }
-        value
-    }
-
-    fn eval_node(&mut self, node: Node<'t>) -> Js<'t> {
+impl<'t> Script<'_, 't> {
+    /// Returns the value of an expression, as far as the text says it.
+    pub(super) fn expression(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
         let unknown = || Js::Unknown(span_of(node));
         let field = |name: &str| node.child_by_field_name(name);
         match node.kind() {
             "string" => Js::text(string_value(node, self.source)),
-            "template_string" => Js::Text(self.eval_template(node)),
+            "template_string" => Js::Text(self.template(node, frame)),
             "number" => read_number(self.text(node)).map_or_else(unknown, Js::Number),
             "true" => Js::Bool(true),
             "false" => Js::Bool(false),
             "null" => Js::Null,
             "undefined" => Js::Undefined,
-            "identifier" => self.eval_name(node),
-            "object" => self.eval_object(node),
-            "array" => self.eval_list(node),
-            "arrow_function"
-            | "function_expression"
-            | "function_declaration"
-            | "method_definition" => Js::Function(node, self.scope),
+            "identifier" | "shorthand_property_identifier" => self.identifier(node, frame),
+            "this" => self.this(frame).unwrap_or_else(unknown),
+            "object" => self.object(node, frame),
+            "array" => self.list(node, frame),
+            "class" => Js::Class(node, frame),
+            _ if is_function(node) => Js::Function(node, frame, None),
             "member_expression" => {
                 let (Some(object), Some(property)) = (field("object"), field("property")) else {
                     return unknown();
                 };
-                let object = self.eval(object);
-                member(&object, self.text(property), node)
+                let object = self.value(object, frame);
+                self.member(&object, self.text(property), node)
             }
             "subscript_expression" => {
                 let (Some(object), Some(index)) = (field("object"), field("index")) else {
                     return unknown();
                 };
-                let (object, index) = (self.eval(object), self.eval(index));
+                let (object, index) = (self.value(object, frame), self.value(index, frame));
                 self.item(&object, &index, node)
             }
-            "call_expression" | "new_expression" => self.eval_call(node),
-            "binary_expression" => self.eval_binary(node),
+            "call_expression" | "new_expression" => self.call_value(node, frame),
+            "binary_expression" => self.binary(node, frame).unwrap_or_else(unknown),
             "unary_expression" => {
-                let Some(argument) = field("argument") else {
-                    return unknown();
-                };
-                let value = self.eval(argument);
-                match (field("operator").map(|sign| self.text(sign)), value) {
-                    (Some("-"), Js::Number(number)) => Js::Number(-number),
-                    (Some("+"), value) => value.as_number().map_or_else(unknown, Js::Number),
-                    (Some("!"), Js::Fails(_)) => unknown(),
-                    (Some("!"), value) => match (value.truth(), tests_of(&value)) {
+                let value = field("argument").map(|argument| self.value(argument, frame));
+                let sign = field("operator").map_or("", |sign| self.text(sign));
+                match (sign, value.unwrap_or(Js::Undefined)) {
+                    ("-", Js::Number(number)) => Js::Number(-number),
+                    ("+", value) => value.as_number().map_or_else(unknown, Js::Number),
+                    ("!", Js::Fails(tests)) => Js::Tests(tests),
+                    ("!", value) => match (value.truth(), tests_of(&value)) {
                         (Some(truth), _) => Js::Bool(!truth),
-                        (None, Some(tests)) => match tests.first() {
-                            Some((exchange, _)) => Js::Fails(*exchange),
-                            None => unknown(),
-                        },
+                        (None, Some(tests)) if !tests.is_empty() => Js::Fails(tests),
                         _ => unknown(),
                     },
                     _ => unknown(),
                 }
             }
             "ternary_expression" => {
-                let Some(condition) = field("condition") else {
+                let sides = ["condition", "consequence", "alternative"].map(field);
+                let [Some(condition), Some(consequence), Some(alternative)] = sides else {
                     return unknown();
                 };
-                let branch = match self.eval(condition).truth() {
-                    Some(true) => field("consequence"),
-                    Some(false) => field("alternative"),
-                    None => None,
-                };
-                branch.map_or_else(unknown, |branch| self.eval(branch))
+                match self.value(condition, frame) {
+                    // `__ENV.HOST ? __ENV.HOST : 'a default'`
+                    Js::Variable(..) => {
+                        let value = self.value(consequence, frame);
+                        self.or(value, alternative, frame).unwrap_or_else(unknown)
+                    }
+                    condition => match condition.truth() {
+                        Some(true) => self.value(consequence, frame),
+                        Some(false) => self.value(alternative, frame),
+                        None => unknown(),
+                    },
+                }
             }
             "assignment_expression" => {
-                let (Some(left), Some(right)) = (field("left"), field("right")) else {
-                    return unknown();
-                };
-                let value = self.eval(right);
-                self.bind(left, value.clone(), false);
-                value
+                field("right").map_or_else(unknown, |right| self.value(right, frame))
             }
             "regex" => {
                 let pattern = field("pattern").map(|pattern| self.text(pattern));
                 Js::Pattern(pattern.unwrap_or_default().to_owned())
             }
-            _ => {
-                self.bind_unknown(node);
-                unknown()
-            }
+            _ => unknown(),
         }
     }
 
-    /// Makes a variable unknown that an expression changes.
-    fn bind_unknown(&mut self, node: Node<'t>) {
-        let fields = ["left", "argument"].map(|name| node.child_by_field_name(name));
-        for target in fields.into_iter().flatten() {
-            self.bind(target, Js::Unknown(span_of(node)), false);
+    fn identifier(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
+        if let Some(value) = self.name_value(node, frame) {
+            return value;
+        }
+        match self.text(node) {
+            "undefined" => Js::Undefined,
+            "__VU" => Js::Counter(RunValue::User),
+            "__ITER" => Js::Counter(RunValue::Iteration),
+            name if GLOBALS.contains(&name) => Js::Native(name.to_owned()),
+            _ => Js::Unknown(span_of(node)),
         }
     }
 
-    fn eval_name(&mut self, node: Node<'t>) -> Js<'t> {
-        let name = self.text(node);
-        match self.find(name) {
-            Some(Js::Unknown(_)) => Js::Unknown(span_of(node)),
-            Some(value) => value.clone(),
-            None => match name {
-                "undefined" => Js::Undefined,
-                "__VU" => Js::Counter(RunValue::User),
-                "__ITER" => Js::Counter(RunValue::Iteration),
-                _ if GLOBALS.contains(&name) => Js::Native(name.to_owned()),
-                _ => Js::Unknown(span_of(node)),
-            },
-        }
-    }
-
-    /// Evaluates the text between backticks.
-    pub(super) fn eval_template(&mut self, node: Node<'t>) -> Text {
+    /// Returns the text between backticks.
+    pub(super) fn template(&mut self, node: Node<'t>, frame: usize) -> Text {
         let mut text = Text::default();
         for part in children_of(node) {
             match part.kind() {
                 "template_substitution" => {
                     for inner in children_of(part) {
-                        let value = self.eval(inner);
+                        let value = self.value(inner, frame);
                         text.append(self.text_of_value(&value));
                     }
                 }
@@ -192,7 +152,7 @@ impl<'t> Interpreter<'_, 't> {
         text
     }
 
-    fn eval_object(&mut self, node: Node<'t>) -> Js<'t> {
+    fn object(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
         let mut fields: Vec<(String, Js<'t>)> = Vec::new();
         for child in children_of(node) {
             let mut set = |name: String, value: Js<'t>| {
@@ -204,21 +164,21 @@ impl<'t> Interpreter<'_, 't> {
                     let is_pair = child.kind() == "pair";
                     let key = child.child_by_field_name(if is_pair { "key" } else { "name" });
                     let value = match child.child_by_field_name("value") {
-                        Some(value) if is_pair => self.eval(value),
-                        _ => self.eval(child),
+                        Some(value) if is_pair => self.value(value, frame),
+                        _ => Js::Function(child, frame, None),
                     };
-                    let Some(name) = key.and_then(|key| self.key_name(key)) else {
+                    let Some(name) = key.and_then(|key| self.key_name(key, frame)) else {
                         return Js::Unknown(span_of(node));
                     };
                     set(name, value);
                 }
                 "shorthand_property_identifier" => {
-                    let value = self.eval_name(child);
+                    let value = self.value(child, frame);
                     set(self.text(child).to_owned(), value);
                 }
                 "spread_element" => {
                     let inner = children_of(child).into_iter().next();
-                    match inner.map(|inner| self.eval(inner)) {
+                    match inner.map(|inner| self.value(inner, frame)) {
                         Some(Js::Object(more)) => {
                             for (name, value) in more.iter() {
                                 set(name.clone(), value.clone());
@@ -235,12 +195,12 @@ impl<'t> Interpreter<'_, 't> {
     }
 
     /// Returns the name that a key of an object has.
-    pub(super) fn key_name(&mut self, key: Node<'t>) -> Option<String> {
+    pub(super) fn key_name(&mut self, key: Node<'t>, frame: usize) -> Option<String> {
         Some(match key.kind() {
             "string" => string_value(key, self.source),
             "computed_property_name" => {
                 let inner = children_of(key).into_iter().next()?;
-                let value = self.eval(inner);
+                let value = self.value(inner, frame);
                 let text = self.text_of_value(&value);
                 text.as_literal()?.to_owned()
             }
@@ -248,14 +208,17 @@ impl<'t> Interpreter<'_, 't> {
         })
     }
 
-    fn eval_list(&mut self, node: Node<'t>) -> Js<'t> {
+    fn list(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
         let mut items = Vec::new();
         for child in children_of(node) {
             if child.kind() != "spread_element" {
-                items.push(self.eval(child));
+                items.push(self.value(child, frame));
                 continue;
             }
-            match children_of(child).first().map(|inner| self.eval(*inner)) {
+            match children_of(child)
+                .first()
+                .map(|inner| self.value(*inner, frame))
+            {
                 Some(Js::List(more)) => items.extend(more.iter().cloned()),
                 _ => return Js::Unknown(span_of(node)),
             }
@@ -263,12 +226,178 @@ impl<'t> Interpreter<'_, 't> {
         Js::list(items)
     }
 
+    /// Returns a field of a value.
+    pub(super) fn member(&mut self, object: &Js<'t>, name: &str, node: Node<'t>) -> Js<'t> {
+        match (object, name) {
+            (Js::Native(path), _) if path == "__ENV" => {
+                let mut given = self.environment.iter().filter(|(known, _)| known == name);
+                let given = given.next().map(|(_, value)| Rc::new(value.clone()));
+                Js::Variable(name.to_owned(), given)
+            }
+            (Js::Variable(_, Some(value)), _) => self.member(value, name, node),
+            (Js::Class(class, frame) | Js::Instance(class, frame), _) => {
+                self.class_member(object, (*class, *frame), name, node)
+            }
+            (Js::Native(path), _) => match format!("{path}.{name}").as_str() {
+                "exec.vu.idInTest" | "exec.vu.idInInstance" => Js::Counter(RunValue::User),
+                "exec.vu.iterationInScenario" | "exec.vu.iterationInInstance" => {
+                    Js::Counter(RunValue::Iteration)
+                }
+                "exec.scenario.iterationInTest" | "exec.scenario.iterationInInstance" => {
+                    Js::Index(FeedOrder::Sequential)
+                }
+                path => Js::Native(path.to_owned()),
+            },
+            (Js::Object(_), _) => object.get(name).cloned().unwrap_or(Js::Undefined),
+            (Js::List(items), "length") => Js::Number(items.len() as f64),
+            (Js::Text(text), "length") if text.as_literal().is_some() => {
+                let letters = text.start().encode_utf16().count();
+                Js::Number(letters as f64)
+            }
+            (Js::Response(at), "status") => Js::Part(*at, Part::Status),
+            (Js::Response(at), "body") => Js::Part(*at, Part::Body),
+            (Js::Response(at), "headers") => Js::Part(*at, Part::Headers),
+            (Js::Response(at), "cookies") => Js::Part(*at, Part::Cookies),
+            (Js::Part(exchange, Part::Cookies), _) => Js::Found(Origin::Part {
+                exchange: *exchange,
+                name: "set-cookie".to_owned(),
+                before: format!("{name}="),
+                after: ";".to_owned(),
+            }),
+            (Js::Found(Origin::Part { .. }), "value") => object.clone(),
+            (Js::Response(at), "timings") => Js::Part(*at, Part::Timings),
+            (Js::Part(at, Part::Timings), "duration") => Js::Part(*at, Part::Duration),
+            (Js::Part(at, Part::Headers), _) => Js::Found(Origin::Header {
+                exchange: *at,
+                name: name.to_owned(),
+            }),
+            (Js::Part(_, Part::Body) | Js::Json(..) | Js::Data(_), "length") => {
+                Js::Length(Box::new(object.clone()))
+            }
+            (Js::Data(data), "data") if data.kind == DataKind::CsvParsed => Js::Data(Data {
+                kind: DataKind::Csv,
+                ..data.clone()
+            }),
+            (Js::Data(data), _) if data.kind == DataKind::Json && data.field.is_none() => {
+                Js::Data(Data {
+                    field: Some(name.to_owned()),
+                    ..data.clone()
+                })
+            }
+            (Js::Json(at, path), _) => {
+                let mut path = path.clone();
+                path.push(Key::Field(name.to_owned()));
+                Js::Json(*at, path)
+            }
+            (Js::Row(feed, None), _) => Js::Row(*feed, Some(name.to_owned())),
+            _ => Js::Unknown(span_of(node)),
+        }
+    }
+
+    /// Returns what an operator makes of two values.
+    fn binary(&mut self, node: Node<'t>, frame: usize) -> Option<Js<'t>> {
+        let [left, sign, right] =
+            ["left", "operator", "right"].map(|name| node.child_by_field_name(name));
+        let (sign, right) = (self.text(sign?), right?);
+        let one = self.value(left?, frame);
+        if ["||", "??"].contains(&sign) {
+            return self.or(one, right, frame);
+        }
+        let other = self.value(right, frame);
+        if sign == "&&" {
+            return match one.truth() {
+                Some(true) => Some(other),
+                Some(false) => Some(one),
+                None => {
+                    let mut tests = tests_of(&one)?;
+                    tests.extend(tests_of(&other)?);
+                    Some(Js::Tests(tests))
+                }
+            };
+        }
+        let is_arithmetic = ["-", "*", "/", "%"].contains(&sign);
+        let numbers = one.as_number().zip(other.as_number());
+        Some(match (sign, &one, &other) {
+            ("+", ..) => return self.sum(&one, &other),
+            // `Math.random() * 9 | 0`
+            ("|", Js::Random { low, high, .. }, Js::Number(zero)) if *zero == 0.0 => Js::Random {
+                low: low.floor(),
+                high: high.ceil(),
+                is_whole: true,
+            },
+            (_, Js::Random { .. }, Js::Number(number)) => scale(&one, sign, *number)?,
+            ("*", Js::Number(number), Js::Random { .. }) => scale(&other, sign, *number)?,
+            ("*", Js::Random { .. }, Js::Length(of)) | ("*", Js::Length(of), Js::Random { .. })
+                if matches!(**of, Js::Data(_)) =>
+            {
+                Js::Index(FeedOrder::Random)
+            }
+            ("/", Js::Counter(RunValue::UnixMillis), Js::Number(number)) if *number == 1e3 => {
+                Js::Counter(RunValue::UnixSeconds)
+            }
+            ("%" | "-", Js::Index(order), Js::Length(_) | Js::Number(_)) => Js::Index(*order),
+            ("%" | "-", Js::Counter(RunValue::User), Js::Length(_) | Js::Number(_)) => {
+                Js::Index(FeedOrder::PerUser)
+            }
+            ("%", Js::Counter(RunValue::Iteration), Js::Length(_) | Js::Number(_)) => {
+                Js::Index(FeedOrder::Sequential)
+            }
+            _ if is_arithmetic => match (sign, numbers?) {
+                ("-", (one, other)) => Js::Number(one - other),
+                ("*", (one, other)) => Js::Number(one * other),
+                ("/", (one, other)) => Js::Number(one / other),
+                (_, (one, other)) => Js::Number(one % other),
+            },
+            _ => return compare(sign, &one, &other),
+        })
+    }
+
+    /// Returns a sum, or a text of two parts.
+    pub(super) fn sum(&mut self, one: &Js<'t>, other: &Js<'t>) -> Option<Js<'t>> {
+        match (one, other) {
+            (Js::Number(one), Js::Number(other)) => Some(Js::Number(one + other)),
+            (Js::Random { .. }, Js::Number(number)) => scale(one, "+", *number),
+            (Js::Number(number), Js::Random { .. }) => scale(other, "+", *number),
+            (Js::Text(_) | Js::Variable(..) | Js::Found(_), _) | (_, Js::Text(_)) => {
+                let mut text = self.text_of_value(one);
+                text.append(self.text_of_value(other));
+                Some(Js::Text(text))
+            }
+            // Text, or a number: code makes it in either case.
+            _ => None,
+        }
+    }
+
+    /// Returns one value, or another one where it is none.
+    fn or(&mut self, one: Js<'t>, right: Node<'t>, frame: usize) -> Option<Js<'t>> {
+        match (one.truth(), &one) {
+            (Some(true), _) => return Some(one),
+            (Some(false), _) => return Some(self.value(right, frame)),
+            (None, Js::Variable(name, None)) => {
+                let name = name.clone();
+                return Some(match self.value(right, frame) {
+                    Js::Unknown(_) | Js::Undefined | Js::Null => one,
+                    value => Js::Variable(name, Some(Rc::new(value))),
+                });
+            }
+            (None, Js::Variable(..)) => return Some(one),
+            _ => {}
+        }
+        let tests = tests_of(&one)?;
+        // `check(..) || fail()` is what the check is.
+        if matches!(one, Js::Tests(_)) && inner_of(right).kind() == "call_expression" {
+            return Some(one);
+        }
+        let more = tests_of(&self.value(right, frame))?;
+        combine_any(&tests, &more).map(Js::Tests)
+    }
+
     /// Returns an item of a value.
     pub(super) fn item(&mut self, object: &Js<'t>, index: &Js<'t>, node: Node<'t>) -> Js<'t> {
         let span = span_of(node);
         match (object, index) {
-            (_, Js::Text(name)) => match name.as_literal() {
-                Some(name) => member(object, name, node),
+            (_, Js::Text(_) | Js::Variable(..)) => match index.as_str() {
+                Some(name) => self.member(object, name, node),
                 None => Js::Unknown(span),
             },
             (Js::Object(_), Js::Number(number)) => object
@@ -312,54 +441,11 @@ impl<'t> Interpreter<'_, 't> {
                 Js::Found(origin @ (Origin::Between { .. } | Origin::Page { .. })),
                 Js::Number(number),
             ) if *number == 1.0 => Js::Found(origin.clone()),
+            (Js::Found(Origin::Part { .. }), Js::Number(number)) if *number == 0.0 => {
+                object.clone()
+            }
             _ => Js::Unknown(span),
         }
-    }
-}
-
-/// Returns a field of a value.
-pub(super) fn member<'t>(object: &Js<'t>, name: &str, node: Node<'t>) -> Js<'t> {
-    match (object, name) {
-        (Js::Native(path), _) if path == "__ENV" => Js::Variable(name.to_owned()),
-        (Js::Native(path), _) => match format!("{path}.{name}").as_str() {
-            "exec.vu.idInTest" | "exec.vu.idInInstance" => Js::Counter(RunValue::User),
-            "exec.vu.iterationInScenario" | "exec.vu.iterationInInstance" => {
-                Js::Counter(RunValue::Iteration)
-            }
-            "exec.scenario.iterationInTest" | "exec.scenario.iterationInInstance" => {
-                Js::Index(FeedOrder::Sequential)
-            }
-            path => Js::Native(path.to_owned()),
-        },
-        (Js::Object(_), _) => object.get(name).cloned().unwrap_or(Js::Undefined),
-        (Js::List(items), "length") => Js::Number(items.len() as f64),
-        (Js::Text(text), "length") if text.as_literal().is_some() => {
-            let letters = text.start().encode_utf16().count();
-            Js::Number(letters as f64)
-        }
-        (Js::Response(at), "status") => Js::Part(*at, Part::Status),
-        (Js::Response(at), "body") => Js::Part(*at, Part::Body),
-        (Js::Response(at), "headers") => Js::Part(*at, Part::Headers),
-        (Js::Response(at), "timings") => Js::Part(*at, Part::Timings),
-        (Js::Part(at, Part::Timings), "duration") => Js::Part(*at, Part::Duration),
-        (Js::Part(at, Part::Headers), _) => Js::Found(Origin::Header {
-            exchange: *at,
-            name: name.to_owned(),
-        }),
-        (Js::Part(_, Part::Body) | Js::Json(..) | Js::Data(_), "length") => {
-            Js::Length(Box::new(object.clone()))
-        }
-        (Js::Data(data), "data") if data.kind == DataKind::CsvParsed => Js::Data(Data {
-            kind: DataKind::Csv,
-            ..data.clone()
-        }),
-        (Js::Json(at, path), _) => {
-            let mut path = path.clone();
-            path.push(Key::Field(name.to_owned()));
-            Js::Json(*at, path)
-        }
-        (Js::Row(feed, None), _) => Js::Row(*feed, Some(name.to_owned())),
-        _ => Js::Unknown(span_of(node)),
     }
 }
 
@@ -382,4 +468,32 @@ fn read_number(text: &str) -> Option<f64> {
         .or_else(|| radix("0b", 2))
         .or_else(|| radix("0o", 8))
         .or_else(|| text.parse().ok())
+}
+
+/// Scales or moves a number that is drawn.
+fn scale<'t>(random: &Js<'t>, sign: &str, number: f64) -> Option<Js<'t>> {
+    let Js::Random {
+        low,
+        high,
+        is_whole,
+    } = random
+    else {
+        return None;
+    };
+    let stays_whole = *is_whole && number.fract() == 0.0;
+    let apply = |bound: f64| match sign {
+        "+" => Some(bound + number),
+        "-" => Some(bound - number),
+        "*" if !is_whole => Some(bound * number),
+        "/" if !is_whole => Some(bound / number),
+        _ => None,
+    };
+    if ["<", "<="].contains(&sign) && (*low, *high) == (0.0, 1.0) {
+        return Some(Js::Chance(number));
+    }
+    Some(Js::Random {
+        low: apply(*low)?,
+        high: apply(*high)?,
+        is_whole: stays_whole,
+    })
 }

@@ -1,64 +1,13 @@
-//! Checks, and methods of answers and texts.
+//! Methods of answers, texts and lists.
 
-use super::conditions::tests_of;
-use super::interpreter::Interpreter;
-use super::syntax::{children_of, inner_of, span_of};
+use super::script::Script;
+use super::syntax::span_of;
 use super::value::{Js, Part, Test};
 use crate::import::migration::find_in_pattern;
 use crate::import::recording::{AnswerCheck, Key, Origin, Text};
 use tree_sitter::Node;
 
-impl<'t> Interpreter<'_, 't> {
-    /// Reads a call of `check`.
-    pub(super) fn call_check(&mut self, nodes: &[Node<'t>], node: Node<'t>) -> Js<'t> {
-        let subject = nodes.first().map(|first| self.eval(*first));
-        let subject = subject.unwrap_or(Js::Undefined);
-        let Some(list) = nodes.get(1).map(|list| inner_of(*list)) else {
-            return Js::Unknown(span_of(node));
-        };
-        if list.kind() != "object" {
-            return Js::Unknown(span_of(node));
-        }
-        let mut all = Vec::new();
-        for child in children_of(list) {
-            let tests = self.read_check(child, &subject);
-            match tests {
-                Some(tests) if self.apply_tests(&tests) => all.extend(tests),
-                _ => {
-                    self.leave_code(child, "a check");
-                    if let Js::Response(exchange) = subject {
-                        self.migration.place_last(exchange);
-                    }
-                }
-            }
-        }
-        if all.is_empty()
-            && let Js::Response(exchange) = subject
-        {
-            // It is known which answer it is about.
-            all.push((exchange, Test::Status(vec![(100, 600)])));
-        }
-        Js::Tests(all)
-    }
-
-    /// Returns the conditions of one check.
-    fn read_check(&mut self, child: Node<'t>, subject: &Js<'t>) -> Option<Vec<(usize, Test)>> {
-        let value = match child.kind() {
-            "pair" => self.eval(child.child_by_field_name("value")?),
-            "method_definition" => self.eval(child),
-            _ => return None,
-        };
-        let value = match value {
-            Js::Function(function, scope) => {
-                let requests = self.migration.recording.exchanges.len();
-                let value = self.call_function(function, scope, std::slice::from_ref(subject));
-                (requests == self.migration.recording.exchanges.len()).then_some(value)?
-            }
-            value => value,
-        };
-        tests_of(&value).filter(|tests| !tests.is_empty())
-    }
-
+impl<'t> Script<'_, 't> {
     /// Calls a method of a value.
     pub(super) fn call_method(
         &mut self,
@@ -139,6 +88,20 @@ impl<'t> Interpreter<'_, 't> {
         let unknown = Js::Unknown(span_of(node));
         let first = arguments.first().cloned().unwrap_or(Js::Undefined);
         match (object, name, &first) {
+            (Js::Variable(_, Some(value)), ..) => {
+                self.call_value_method(value, name, arguments, node)
+            }
+            (Js::List(items), "map", Js::Function(function, at, _)) => {
+                let items = items.iter().map(|item| {
+                    let item = std::slice::from_ref(item);
+                    let frame = self.open_frame(*function, *at, None, item, None);
+                    self.returned(*function, frame)
+                });
+                Js::list(items.collect())
+            }
+            // What `new FormData()` sends.
+            (Js::Object(_), "body", Js::Undefined) => object.clone(),
+            (Js::List(_) | Js::Object(_), "push" | "append", _) => Js::Undefined,
             (Js::Object(_), "hasOwnProperty", Js::Text(_)) => first
                 .as_str()
                 .map_or(unknown, |name| Js::Bool(object.get(name).is_some())),

@@ -1,35 +1,61 @@
 //! Scripts of k6 (<https://grafana.com/docs/k6/>), as far as they are data.
 //!
-//! A script is followed without running it: constants, functions that are called straight through, requests, checks.
-//! What depends on the run, such as a loop or a condition, is left as a comment. No file is read.
+//! A walk over the syntax tree takes each request where it is written, once: through functions, callbacks, loops and
+//! branches. Nothing is run, and no other file is read. What depends on the run is a warning, or left as a comment.
 
-mod binding;
 mod calls;
 mod conditions;
+mod effects;
+mod exports;
 mod expressions;
-mod interpreter;
+mod functions;
 mod methods;
-mod operators;
+mod names;
 mod options;
 mod requests;
-mod statements;
+mod script;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod value;
+mod walk;
 
 use super::recording::{Client, Group, Recording, Runs};
-use super::source::{Input, Mistake, Span};
-use interpreter::Interpreter;
+use super::source::{Input, Mistake, Note, Span};
+use super::text::quote_name;
+use calls::Callee;
+use exports::{DEFAULT, Export, GRPC, WEB_SOCKETS};
 use options::{DeclaredLimit, DeclaredScenario, apply_thresholds, read_scenarios};
-use syntax::{children_of, inner_of, nodes_below, parse_script, span_of, string_value};
+use requests::head_of;
+use script::Script;
+use syntax::{children_of, is_function, nodes_below, parse_script, span_of};
 use tree_sitter::Node;
 use value::Js;
 
-/// The name that the function of the default export has here.
-const DEFAULT: &str = "default";
 /// Most scenarios.
 const MOST_SCENARIOS: usize = 100;
+/// Functions that k6 calls by their names.
+const KNOWN: [&str; 4] = ["setup", "teardown", "handleSummary", "options"];
+/// The options that are imported, and those that change nothing here.
+const OPTIONS: [&str; 17] = [
+    "vus",
+    "duration",
+    "iterations",
+    "stages",
+    "scenarios",
+    "thresholds",
+    "tags",
+    "noCookiesReset",
+    "maxRedirects",
+    "insecureSkipTLSVerify",
+    "userAgent",
+    "summaryTrendStats",
+    "discardResponseBodies",
+    "setupTimeout",
+    "teardownTimeout",
+    "ext",
+    "cloud",
+];
 
 /// Reads a script.
 ///
@@ -38,31 +64,54 @@ const MOST_SCENARIOS: usize = 100;
 pub(crate) fn read_k6(input: &Input) -> Result<Recording, Mistake> {
     let tree = parse_script(input)?;
     let root = tree.root_node();
-    let mut interpreter = Interpreter::new(&input.text);
-    read_imports(root, &mut interpreter);
-    let exported = interpreter.run_module(root);
-    interpreter.migration.place_outside();
-    let options = interpreter
-        .find("options")
-        .cloned()
-        .unwrap_or(Js::Undefined);
-    let place = exported.or_else(|| children_of(root).first().map(|first| first_word(*first)));
+    let mut script = Script::new(root, &input.text);
+    script.read_imports(root);
+    let exports = script.read_exports(root);
+    script.migration.place_outside();
+    let find = |name: &str| exports.iter().find(|export| export.name == name);
+    let options = find("options").map_or(Js::Undefined, |export| export.value.clone());
+    let place = find(DEFAULT).map(|export| first_word(export.node));
+    let place = place.or_else(|| children_of(root).first().map(|first| first_word(*first)));
     let place = place.unwrap_or(0..0);
     if let Some(most) = options.get("maxRedirects").and_then(Js::as_number) {
-        interpreter.redirects = most.clamp(0.0, 50.0) as u32;
+        script.redirects = most.clamp(0.0, 50.0) as u32;
     }
     let agent = options.get("userAgent").and_then(Js::as_str);
-    interpreter.user_agent = agent.map(str::to_owned);
-    interpreter.migration.recording.client = Client {
+    script.user_agent = agent.map(str::to_owned);
+    script.migration.recording.client = Client {
         insecure: options.get("insecureSkipTLSVerify").and_then(Js::truth) == Some(true),
         keeps_cookies: true,
-        redirects: interpreter.redirects,
+        redirects: script.redirects,
         ..Client::default()
     };
-    let names = OptionNames::new(root, &interpreter);
+    let mut scenarios = read_scenarios(&options);
+    let is_code = options.is_unknown() || options.get("scenarios").is_some_and(Js::is_unknown);
+    if is_code
+        || scenarios.iter().all(|scenario| scenario.name.is_none()) && find(DEFAULT).is_none()
+    {
+        // Every function may be run.
+        let is_function = |value: &Js<'_>| matches!(value, Js::Function(..) | Js::Unknown(_));
+        let functions = exports
+            .iter()
+            .filter(|export| is_function(&export.value) && !KNOWN.contains(&&*export.name));
+        let declared = functions.map(|export| DeclaredScenario {
+            name: Some(export.name.clone()).filter(|name| name != DEFAULT),
+            function: export.name.clone(),
+            settings: scenarios[0].settings.clone(),
+            ..DeclaredScenario::default()
+        });
+        scenarios = declared.collect();
+    }
+    if is_code {
+        let place = script
+            .option_place("scenarios")
+            .or_else(|| script.option_place("options"));
+        let words = "the options are made by code: write the load and the thresholds";
+        script.migration.note(&place.unwrap_or(0..0), words);
+    }
     let mut limits: Vec<DeclaredLimit> = Vec::new();
-    for scenario in read_scenarios(&options).into_iter().take(MOST_SCENARIOS) {
-        let applied = interpreter.run_scenario(scenario, &options, &names);
+    for scenario in scenarios.into_iter().take(MOST_SCENARIOS) {
+        let applied = script.read_scenario(scenario, &options, &exports);
         if limits.is_empty() {
             limits = applied;
             continue;
@@ -74,17 +123,16 @@ pub(crate) fn read_k6(input: &Input) -> Result<Recording, Mistake> {
     for limit in limits.iter().filter(|limit| !limit.is_applied) {
         let (name, words) = (&limit.name, &limit.words);
         let words = format!("the threshold `{name}`: `{words}` is not imported");
-        let place = names.place_of(name).unwrap_or_else(|| place.clone());
-        interpreter.migration.note_once(&place, words);
+        let place = script.option_place(name).unwrap_or_else(|| place.clone());
+        script.migration.note_once(&place, words);
     }
-    names.note_unknown(&options, &mut interpreter);
-    interpreter.leave_functions(root);
-    if interpreter.migration.recording.exchanges.is_empty() {
-        let words = "there is no request in it that can be imported";
-        let help = "the function that k6 runs calls `http.get(..)` and the like, straight through";
-        return Err(Mistake::new(place, words).help(help));
+    script.note_unknown(&options);
+    script.leave_functions(root);
+    let left_out = script.note_left_out();
+    if script.migration.recording.exchanges.is_empty() {
+        return Err(script.refuse(left_out.unwrap_or(place)));
     }
-    Ok(interpreter.migration.finish())
+    Ok(script.migration.finish())
 }
 
 /// Returns the place of the first word.
@@ -93,151 +141,68 @@ fn first_word(node: Node<'_>) -> Span {
     start..node.end_byte().min(start + 1)
 }
 
-/// Declares what a script imports.
-fn read_imports<'t>(root: Node<'t>, interpreter: &mut Interpreter<'_, 't>) {
-    for node in children_of(root)
-        .into_iter()
-        .filter(|node| node.kind() == "import_statement")
-    {
-        let Some(from) = node.child_by_field_name("source") else {
-            continue;
-        };
-        let from = string_value(from, interpreter.source);
-        let module = match from.as_str() {
-            "k6/http" => "http.",
-            "k6/execution" => "exec.",
-            "k6/encoding" => "encoding.",
-            "k6/data" | "k6" => "",
-            _ if from.starts_with("k6") => "k6.",
-            _ if from.starts_with('.') => "file.",
-            _ => "",
-        };
-        for name in nodes_below(node) {
-            let (local, native) = match name.kind() {
-                "import_specifier" => {
-                    let Some(original) = name.child_by_field_name("name") else {
-                        continue;
-                    };
-                    let local = name.child_by_field_name("alias").unwrap_or(original);
-                    let original = interpreter.text(original);
-                    (local, format!("{module}{original}"))
-                }
-                "import_clause" | "namespace_import" => {
-                    let inner = children_of(name)
-                        .into_iter()
-                        .find(|inner| inner.kind() == "identifier");
-                    let Some(local) = inner else { continue };
-                    let native = match module {
-                        "" if from.to_ascii_lowercase().contains("papaparse") => {
-                            "papaparse".to_owned()
-                        }
-                        "" => interpreter.text(local).to_owned(),
-                        "k6." => format!("k6.{}", interpreter.text(local)),
-                        module => module.trim_end_matches('.').to_owned(),
-                    };
-                    (local, native)
-                }
-                _ => continue,
-            };
-            interpreter.declare(interpreter.text(local), Js::Native(native));
-        }
-    }
-}
-
-impl<'t> Interpreter<'_, 't> {
-    /// Follows the statements of the script itself. Returns the place of the default export.
-    fn run_module(&mut self, root: Node<'t>) -> Option<Span> {
-        let mut exported = None;
-        let mut statements = Vec::new();
-        for child in children_of(root) {
-            if child.kind() != "export_statement" {
-                statements.push(child);
-                continue;
-            }
-            let declaration = child.child_by_field_name("declaration");
-            let value = child.child_by_field_name("value");
-            if !self.text(child).starts_with("export default") {
-                statements.extend(declaration);
-                continue;
-            }
-            exported = Some(first_word(child));
-            if let Some(function) = declaration.or(value).map(inner_of) {
-                let value = match function.kind() {
-                    "identifier" => {
-                        statements.push(child);
-                        continue;
-                    }
-                    "class_declaration" => Js::Unknown(span_of(function)),
-                    _ => Js::Function(function, 0),
-                };
-                self.declare(DEFAULT, value);
-            }
-        }
-        for statement in &statements {
-            if ["function_declaration", "generator_function_declaration"]
-                .contains(&statement.kind())
-                && let Some(name) = statement.child_by_field_name("name")
-            {
-                let function = Js::Function(*statement, 0);
-                self.declare(self.text(name), function);
-            }
-        }
-        for statement in statements {
-            match statement.child_by_field_name("value").map(inner_of) {
-                Some(value) if statement.kind() == "export_statement" => {
-                    let value = self.eval(value);
-                    self.declare(DEFAULT, value);
-                }
-                _ => {
-                    self.run_statement(statement);
-                }
-            }
-        }
-        exported
-    }
-
-    /// Follows the functions of a scenario, and returns the limits of the script.
-    fn run_scenario(
+impl<'t> Script<'_, 't> {
+    /// Reads a scenario, and returns the limits of the script.
+    fn read_scenario(
         &mut self,
-        scenario: DeclaredScenario,
+        scenario: DeclaredScenario<'t>,
         options: &Js<'t>,
-        names: &OptionNames<'t>,
+        exports: &[Export<'t>],
     ) -> Vec<DeclaredLimit> {
         self.migration.begin_scenario();
+        self.entered.retain(|_, frame| *frame == 0);
+        self.is_lost = false;
+        self.environment.clone_from(&scenario.environment);
         let place = scenario
             .name
             .as_deref()
-            .and_then(|name| names.place_of(name));
-        let place = place.or_else(|| names.place_of("options")).unwrap_or(0..0);
+            .and_then(|name| self.option_place(name));
+        let place = place
+            .or_else(|| self.option_place("options"))
+            .unwrap_or(0..0);
         for words in &scenario.notes {
             self.migration.note_once(&place, words.clone());
         }
-        let data = match self.run_named("setup", &[], Runs::Once) {
-            Some(value) => {
-                let words = "`setup` runs once for each user here, in its first journey";
-                if !self.migration.scenario_mut().is_empty() {
-                    self.migration
-                        .note_once(&place_of_function(self, "setup"), words);
-                }
-                value
-            }
-            None => Js::Undefined,
-        };
-        let arguments = std::slice::from_ref(&data);
+        let data = self.run_export("setup", exports, &[], Runs::Once);
+        if data.is_some() && !self.migration.scenario_mut().is_empty() {
+            let words = "`setup` runs once for each user here, in its first journey";
+            let setup = exports.iter().find(|export| export.name == "setup");
+            let setup = setup.map_or(0..0, |export| span_of(export.value_name()));
+            self.migration.note_once(&setup, words);
+        }
+        let unknown = Js::Unknown(place.clone());
+        let data = [data.unwrap_or(unknown.clone()), unknown.clone(), unknown];
+        let function = scenario.function.as_str();
         if self
-            .run_named(&scenario.function, arguments, Runs::Always)
+            .run_export(function, exports, &data, Runs::Always)
             .is_none()
+            && scenario.name.is_some()
         {
-            let words = format!("there is no function `{}` in the script", scenario.function);
+            let words = format!("there is no function `{function}` in the script");
             self.migration.note(&place, words);
         }
-        self.run_named("teardown", arguments, Runs::Last);
+        self.place_lead();
+        self.run_export("teardown", exports, &data, Runs::Last);
         let mut group = Group {
             name: scenario.name.clone().unwrap_or_default(),
             settings: scenario.settings,
             ..Group::default()
         };
+        let keeps_cookies = options.get("noCookiesReset").and_then(Js::truth);
+        group.settings.keeps_cookies = keeps_cookies == Some(true);
+        let all_tags = options
+            .get("tags")
+            .map_or(&[][..], Js::fields)
+            .iter()
+            .chain(&scenario.tags);
+        let all_tags =
+            all_tags.filter_map(|(name, value)| Some(format!("{name}:{}", value.as_str()?)));
+        let all_tags: Vec<String> = all_tags.collect();
         let exchanges = self.migration.scenario_mut();
+        for exchange in &mut *exchanges {
+            exchange.settings.tags.extend(all_tags.iter().cloned());
+            exchange.settings.tags.dedup();
+        }
         let limits = apply_thresholds(
             options,
             scenario.name.as_deref(),
@@ -248,7 +213,69 @@ impl<'t> Interpreter<'_, 't> {
         limits
     }
 
-    /// Leaves the functions that nothing calls straight through.
+    /// Walks through an exported function, if it is there.
+    fn run_export(
+        &mut self,
+        name: &str,
+        exports: &[Export<'t>],
+        arguments: &[Js<'t>],
+        runs: Runs,
+    ) -> Option<Js<'t>> {
+        let export = exports.iter().find(|export| export.name == name)?;
+        self.runs = runs;
+        self.after = None;
+        let value = match &export.value {
+            Js::Function(function, at, _) => self.enter((*function, *at, None), arguments, None),
+            _ => {
+                // Something else makes it of functions.
+                self.walk(export.code, 0);
+                Js::Unknown(span_of(export.code))
+            }
+        };
+        if self.is_lost && runs == Runs::Always {
+            for function in self.mentioned.clone() {
+                if let Js::Function(node, at, this) = function
+                    && !self.entered.contains_key(&node.id())
+                {
+                    let this = this.as_deref().cloned();
+                    let unknown = vec![Js::Unknown(span_of(node)); 4];
+                    self.enter((node, at, this), &unknown, None);
+                }
+            }
+        }
+        self.runs = Runs::Always;
+        Some(value)
+    }
+
+    /// Returns the place of a name in the options.
+    fn option_place(&self, name: &str) -> Option<Span> {
+        let text = |node: Option<Node<'t>>| node.map_or("", |node| self.text(node));
+        let mut nodes = self.names.nodes.iter();
+        let options = nodes.find(|node| {
+            let declared = node.child_by_field_name("name");
+            node.kind() == "variable_declarator" && text(declared) == "options"
+        })?;
+        let keys = nodes_below(*options).into_iter();
+        let mut keys = keys.filter_map(|node| node.child_by_field_name("key"));
+        let key = match name {
+            "options" => options.child_by_field_name("name"),
+            name => keys.find(|key| self.text(*key).trim_matches(['"', '\'']) == name),
+        };
+        key.map(span_of)
+    }
+
+    /// Notes the options that are not imported.
+    fn note_unknown(&mut self, options: &Js<'t>) {
+        for (name, _) in options.fields() {
+            if !OPTIONS.contains(&name.as_str()) {
+                let place = self.option_place(name).unwrap_or(0..0);
+                let words = format!("the option `{name}` is not imported");
+                self.migration.note(&place, words);
+            }
+        }
+    }
+
+    /// Leaves the functions that nothing calls.
     fn leave_functions(&mut self, root: Node<'t>) {
         for child in children_of(root) {
             let function = match child.kind() {
@@ -256,108 +283,72 @@ impl<'t> Interpreter<'_, 't> {
                 _ => Some(child),
             };
             if let Some(function) = function.filter(|node| node.kind() == "function_declaration")
-                && !self.followed.contains(&function.id())
+                && !self.seen.contains(&function.id())
             {
-                let text = self.text(function);
-                let what = "a function that is not followed";
-                self.migration.leave_code(span_of(function), text, what);
+                self.leave_code(function, "a function that is not followed");
             }
         }
         self.migration.place_outside();
     }
 
-    /// Follows a function of the script, if it is there.
-    fn run_named(&mut self, name: &str, arguments: &[Js<'t>], runs: Runs) -> Option<Js<'t>> {
-        let Some(Js::Function(function, scope)) = self.find(name).cloned() else {
-            return None;
-        };
-        self.runs = runs;
-        self.after = None;
-        self.depth = 0;
-        let value = self.call_function(function, scope, arguments);
-        self.runs = Runs::Always;
-        Some(value)
-    }
-}
-
-/// Returns the place of the name of a function.
-fn place_of_function(interpreter: &Interpreter<'_, '_>, name: &str) -> Span {
-    match interpreter.find(name) {
-        Some(Js::Function(function, _)) => {
-            let name = function.child_by_field_name("name").unwrap_or(*function);
-            first_word(name).start..name.end_byte()
-        }
-        _ => 0..0,
-    }
-}
-
-/// The places of the names in the options.
-struct OptionNames<'t> {
-    pairs: Vec<(String, Node<'t>)>,
-}
-
-impl<'t> OptionNames<'t> {
-    fn new(root: Node<'t>, interpreter: &Interpreter<'_, 't>) -> Self {
-        let mut pairs = Vec::new();
-        for node in nodes_below(root) {
-            let is_options = node.kind() == "variable_declarator"
-                && node
-                    .child_by_field_name("name")
-                    .is_some_and(|name| interpreter.text(name) == "options");
-            if !is_options {
+    /// Notes the requests that the walk never came to, and returns the place of the first one.
+    fn note_left_out(&mut self) -> Option<Span> {
+        let nodes = self.names.nodes.clone().into_iter();
+        let mut first = None;
+        for node in nodes.filter(|node| node.kind() == "call_expression") {
+            if self.seen.contains(&node.id()) {
                 continue;
             }
-            if let Some(name) = node.child_by_field_name("name") {
-                pairs.push(("options".to_owned(), name));
-            }
-            for below in nodes_below(node) {
-                if let Some(key) = below.child_by_field_name("key") {
-                    let name = interpreter.text(key).trim_matches(['"', '\'']);
-                    pairs.push((name.to_owned(), key));
-                }
+            if let Some(Callee::Value(Js::Native(path))) = self.callee(node, 0)
+                && effects::sender(&path).is_some()
+            {
+                let around = self.names.around(node).find(|node| is_function(*node));
+                let name = around.and_then(|function| function.child_by_field_name("name"));
+                let words = match name
+                    .filter(|_| !around.is_some_and(|around| self.seen.contains(&around.id())))
+                {
+                    Some(name) => format!(
+                        "nothing that is followed calls {}",
+                        quote_name(self.text(name))
+                    ),
+                    None => "nothing that is followed comes to it".to_owned(),
+                };
+                self.migration
+                    .note(&head_of(node), format!("this request is left out: {words}"));
+                first.get_or_insert(head_of(node));
             }
         }
-        Self { pairs }
+        first
     }
 
-    fn place_of(&self, name: &str) -> Option<Span> {
-        let mut pairs = self.pairs.iter();
-        pairs
-            .find(|(known, _)| known == name)
-            .map(|(_, node)| span_of(*node))
-    }
-
-    /// Notes the options that are not imported.
-    fn note_unknown(&self, options: &Js<'t>, interpreter: &mut Interpreter<'_, 't>) {
-        const KNOWN: [&str; 16] = [
-            "vus",
-            "duration",
-            "iterations",
-            "stages",
-            "scenarios",
-            "thresholds",
-            "maxRedirects",
-            "insecureSkipTLSVerify",
-            "summaryTrendStats",
-            "discardResponseBodies",
-            "userAgent",
-            "ext",
-            "cloud",
-            "noConnectionReuse",
-            "setupTimeout",
-            "teardownTimeout",
-        ];
-        if options.is_unknown() {
-            let place = self.place_of("options").unwrap_or(0..0);
-            let words = "the options are made by code: write the load and the thresholds";
-            interpreter.migration.note(&place, words);
+    /// Says why there is no request.
+    fn refuse(&self, place: Span) -> Mistake {
+        let words = "there is no request in it that can be imported";
+        let notes = &self.migration.recording.notes;
+        let is_why =
+            |note: &&Note| note.span == place || [WEB_SOCKETS, GRPC].contains(&&*note.words);
+        if let Some(note) = notes.iter().find(is_why) {
+            return Mistake::new(note.span.clone(), format!("{words}: {}", note.words));
         }
-        for (name, _) in options.fields() {
-            if !KNOWN.contains(&name.as_str()) || name == "noConnectionReuse" {
-                let place = self.place_of(name).unwrap_or(0..0);
-                let words = format!("the option `{name}` is not imported");
-                interpreter.migration.note(&place, words);
-            }
+        let code = &self.migration.recording.code;
+        if let Some(part) = code
+            .iter()
+            .find(|part| part.what.starts_with("this request"))
+        {
+            return Mistake::new(part.span.clone(), format!("{words}: {} is code", part.what));
         }
+        if let Some(call) = self.first_unknown {
+            let name = call
+                .child_by_field_name("function")
+                .map_or("", |name| self.text(name));
+            let words = format!(
+                "{words}: {} is of another file or library",
+                quote_name(name)
+            );
+            let help = "import a script with its modules in one file, such as a bundler makes";
+            return Mistake::new(head_of(call), words).help(help);
+        }
+        let help = "the function that k6 runs calls `http.get(..)` and the like";
+        Mistake::new(place, words).help(help)
     }
 }

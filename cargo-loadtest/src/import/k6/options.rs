@@ -2,7 +2,7 @@
 
 use super::requests::read_duration;
 use super::value::Js;
-use crate::import::recording::{Exchange, ScenarioSettings};
+use crate::import::recording::{Exchange, MetricKind, ScenarioSettings};
 use loadtest_model::definition::{Load, Shape, Stage};
 use loadtest_model::threshold::{Scope, parse_threshold};
 use std::borrow::Cow;
@@ -11,20 +11,42 @@ use std::time::Duration;
 /// The tag of all steps, for limits on all requests.
 const ALL_REQUESTS: &str = "http";
 
+/// What is read of an executor.
+const EXECUTOR: [&str; 15] = [
+    "executor",
+    "exec",
+    "startTime",
+    "env",
+    "tags",
+    "vus",
+    "iterations",
+    "duration",
+    "rate",
+    "timeUnit",
+    "startRate",
+    "startVUs",
+    "stages",
+    "preAllocatedVUs",
+    "maxVUs",
+];
+
 /// A scenario that options declare.
 #[derive(Debug, Default)]
-pub(super) struct DeclaredScenario {
+pub(super) struct DeclaredScenario<'t> {
     /// The name; none where the options are those of the only one.
     pub(super) name: Option<String>,
     /// The function that it runs.
     pub(super) function: String,
     pub(super) settings: ScenarioSettings,
+    /// Its variables of the environment.
+    pub(super) environment: Vec<(String, Js<'t>)>,
+    pub(super) tags: Vec<(String, Js<'t>)>,
     /// Parts of it that are not imported.
     pub(super) notes: Vec<String>,
 }
 
 /// Reads the scenarios of options.
-pub(super) fn read_scenarios(options: &Js<'_>) -> Vec<DeclaredScenario> {
+pub(super) fn read_scenarios<'t>(options: &Js<'t>) -> Vec<DeclaredScenario<'t>> {
     let declared = options.get("scenarios").map_or(&[][..], Js::fields);
     if declared.is_empty() {
         let (load, notes) = read_short_load(options);
@@ -36,15 +58,17 @@ pub(super) fn read_scenarios(options: &Js<'_>) -> Vec<DeclaredScenario> {
                 ..ScenarioSettings::default()
             },
             notes,
+            ..DeclaredScenario::default()
         }];
     }
     let scenarios = declared.iter().map(|(name, options)| {
         let (load, mut notes) = read_executor(options);
-        for word in ["env", "tags"] {
-            if options.get(word).is_some() {
-                notes.push(format!("`{word}` of the scenario `{name}` is not imported"));
-            }
-        }
+        let unused = options
+            .fields()
+            .iter()
+            .filter(|(name, _)| !EXECUTOR.contains(&name.as_str()));
+        notes.extend(unused.map(|(name, _)| format!("`{name}` is not imported")));
+        let fields = |name: &str| options.get(name).map_or(&[][..], Js::fields).to_vec();
         DeclaredScenario {
             name: Some(name.clone()),
             function: options
@@ -59,6 +83,8 @@ pub(super) fn read_scenarios(options: &Js<'_>) -> Vec<DeclaredScenario> {
                     .and_then(|time| read_duration(time, 1e-3)),
                 ..ScenarioSettings::default()
             },
+            environment: fields("env"),
+            tags: fields("tags"),
             notes: notes
                 .into_iter()
                 .map(|words| format!("{name}: {words}"))
@@ -239,11 +265,24 @@ pub(super) fn apply_thresholds(
             let is_here = selector.is_none_or(|(tag, value)| {
                 tag != "scenario" || value == scenario.unwrap_or("default")
             });
-            let limit = words.and_then(|words| read_limit(metric, words, condition));
-            let is_applied = is_here
-                && limit.is_some_and(|limit| {
-                    place_limit(&limit, metric, selector, settings, exchanges)
-                });
+            let mut metrics = exchanges
+                .iter()
+                .flat_map(|exchange| &exchange.settings.metrics);
+            let known = metrics
+                .find(|known| known.name == metric)
+                .map(|known| known.kind);
+            let limit = words.and_then(|words| read_limit(metric, known, words, condition));
+            let is_applied = match (limit, known) {
+                _ if !is_here => false,
+                (Some(limit), None) => place_limit(&limit, metric, selector, settings, exchanges),
+                (Some(limit), Some(_)) => {
+                    let is_whole = selector.is_none_or(|(tag, _)| tag == "scenario");
+                    let fits = is_whole && parse_threshold(&limit, Scope::Journey).is_ok();
+                    settings.thresholds.extend(Some(limit).filter(|_| fits));
+                    fits
+                }
+                (None, _) => false,
+            };
             limits.push(DeclaredLimit {
                 name: name.clone(),
                 words: words.unwrap_or("a condition that code makes").to_owned(),
@@ -272,7 +311,12 @@ fn split_metric(name: &str) -> (&str, Option<(&str, &str)>) {
 }
 
 /// Returns a limit in the language, without its subject: `p95 < 300ms`.
-fn read_limit(metric: &str, words: &str, condition: &Js<'_>) -> Option<String> {
+fn read_limit(
+    metric: &str,
+    kind: Option<MetricKind>,
+    words: &str,
+    condition: &Js<'_>,
+) -> Option<String> {
     let at = words.find(['<', '>'])?;
     let (statistic, rest) = words.split_at(at);
     let length = rest.find(|letter: char| !"<>=".contains(letter))?;
@@ -291,7 +335,22 @@ fn read_limit(metric: &str, words: &str, condition: &Js<'_>) -> Option<String> {
         "p(99.9)" => "p99_9",
         _ => "",
     };
+    let name = quote_word(metric);
     let limit = match (metric, statistic) {
+        _ if kind.is_some() => match (kind?, statistic) {
+            (MetricKind::Count, "count") => format!("count({name}) {sign} {number}"),
+            (MetricKind::Count, "rate") => format!("rate({name}) {sign} {number}/s"),
+            (MetricKind::Time, _) if !word.is_empty() => {
+                format!("time({name}).{word} {sign} {millis}")
+            }
+            // The mean of ones and zeros is a share.
+            (MetricKind::Gauge, "rate" | "avg") => format!("gauge({name}).mean {sign} {number}"),
+            (MetricKind::Gauge, "value") => format!("gauge({name}).last {sign} {number}"),
+            (MetricKind::Gauge, "min" | "max") => {
+                format!("gauge({name}).{statistic} {sign} {number}")
+            }
+            _ => return None,
+        },
         ("http_req_duration" | "iteration_duration" | "group_duration", _) if !word.is_empty() => {
             format!("{word} {sign} {millis}")
         }
@@ -317,6 +376,15 @@ fn read_limit(metric: &str, words: &str, condition: &Js<'_>) -> Option<String> {
     })
 }
 
+/// Quotes a name that is no word.
+fn quote_word(name: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    if name.chars().all(is_part) {
+        return name.to_owned();
+    }
+    loadtest_model::threshold::quote_text(name)
+}
+
 /// Places a limit where it is about what it is about in the script.
 fn place_limit(
     limit: &str,
@@ -334,14 +402,7 @@ fn place_limit(
     .contains(&metric);
     let is_valid = |text: &str, scope| parse_threshold(text, scope).is_ok();
     let of_tag = |tag: &str, settings: &mut ScenarioSettings| {
-        let tag = if tag
-            .chars()
-            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-        {
-            tag.to_owned()
-        } else {
-            loadtest_model::threshold::quote_text(tag)
-        };
+        let tag = quote_word(tag);
         let text = format!("tag({tag}).{limit}");
         let fits = is_valid(&text, Scope::Journey);
         if fits {
@@ -389,20 +450,23 @@ fn place_limit(
                             .strip_prefix(&tag)
                             .is_some_and(|rest| rest.starts_with(" / "))
                 });
-                if is_within && metric != "group_duration" {
-                    is_found = true;
-                    if !exchange.settings.tags.contains(&tag) {
-                        exchange.settings.tags.push(tag.clone());
-                    }
+                is_found |= is_within;
+                let tags = &mut exchange.settings.tags;
+                if is_within && metric != "group_duration" && !tags.contains(&tag) {
+                    tags.push(tag.clone());
                 }
+            }
+            if is_found && metric == "group_duration" {
+                settings.group_limits.push((tag, limit.to_owned()));
+                return true;
             }
             is_found && of_tag(&tag, settings)
         }
-        Some((_, value)) => {
-            let is_found = exchanges
-                .iter()
-                .any(|exchange| exchange.settings.tags.iter().any(|tag| tag == value));
-            is_found && of_tag(value, settings)
+        Some((name, value)) => {
+            let tag = format!("{name}:{value}");
+            let mut exchanges = exchanges.iter();
+            let is_found = exchanges.any(|exchange| exchange.settings.tags.contains(&tag));
+            is_found && of_tag(&tag, settings)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Calls of `http`: requests.
 
-use super::interpreter::Interpreter;
+use super::script::Script;
 use super::syntax::span_of;
 use super::value::{Js, Test};
 use crate::import::recording::{Body, Exchange, Header, Part, Text};
@@ -17,65 +17,56 @@ const SILENT: [&str; 3] = ["responseType", "tags", "responseCallback"];
 /// A file of a form.
 const FILE: &str = "\u{1}file";
 
-impl<'t> Interpreter<'_, 't> {
-    /// Sends a request, or makes what one needs.
-    pub(super) fn call_http(
+impl<'t> Script<'_, 't> {
+    /// Adds the requests of a call, and returns their answers.
+    pub(super) fn send_call(
         &mut self,
         method: &str,
         arguments: &[Js<'t>],
         node: Node<'t>,
+        site: Span,
     ) -> Js<'t> {
+        self.seen.insert(node.id());
         let mut arguments = arguments.iter().cloned();
         let mut next = || arguments.next().unwrap_or(Js::Undefined);
-        match method {
-            "get" | "head" => {
-                let (url, params) = (next(), next());
-                self.send(
-                    &method.to_ascii_uppercase(),
-                    &url,
-                    &Js::Undefined,
-                    &params,
-                    node,
-                )
+        let (method, url, body) = match method {
+            "batch" => return self.send_batch(&next(), node, &site),
+            "request" | "asyncRequest" => (next(), next(), next()),
+            "get" | "head" => (Js::text(method), next(), Js::Undefined),
+            "del" => (Js::text("delete"), next(), next()),
+            method => (Js::text(method), next(), next()),
+        };
+        match method.as_str().filter(|method| is_token(method)) {
+            Some(method) => {
+                let method = method.to_ascii_uppercase();
+                self.send(&method, &url, &body, &next(), node, &site)
             }
-            "post" | "put" | "patch" | "del" | "options" => {
-                let method = if method == "del" { "delete" } else { method };
-                let (url, body, params) = (next(), next(), next());
-                self.send(&method.to_ascii_uppercase(), &url, &body, &params, node)
+            None => {
+                self.leave_code(node, "this request (its method is not known)");
+                Js::Unknown(span_of(node))
             }
-            "request" | "asyncRequest" => {
-                let (method, url, body, params) = (next(), next(), next(), next());
-                match method.as_str() {
-                    Some(method) if is_token(method) => {
-                        self.send(&method.to_ascii_uppercase(), &url, &body, &params, node)
-                    }
-                    _ => Js::Unknown(span_of(node)),
-                }
-            }
-            "batch" => self.send_batch(&next(), node),
-            "expectedStatuses" => {
-                let ranges = std::iter::from_fn(|| match next() {
-                    Js::Undefined => None,
-                    value => Some(status_range(&value)),
-                });
-                let ranges: Option<Vec<_>> = ranges.collect();
-                ranges.map_or(Js::Unknown(span_of(node)), |ranges| {
-                    Js::Tests(vec![(0, Test::Status(ranges))])
-                })
-            }
-            "file" => {
-                let (content, name, content_type) = (next(), next(), next());
-                Js::object(vec![
-                    (FILE.to_owned(), content),
-                    ("name".to_owned(), name),
-                    ("type".to_owned(), content_type),
-                ])
-            }
-            _ => Js::Unknown(span_of(node)),
         }
     }
 
-    fn send_batch(&mut self, requests: &Js<'t>, node: Node<'t>) -> Js<'t> {
+    /// Makes what a request needs.
+    pub(super) fn call_http(&mut self, path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Js<'t> {
+        let unknown = Js::Unknown(span_of(node));
+        let argument = |at: usize| arguments.get(at).cloned().unwrap_or(Js::Undefined);
+        match path {
+            "http.expectedStatuses" => {
+                let ranges: Option<Vec<_>> = arguments.iter().map(status_range).collect();
+                ranges.map_or(unknown, |ranges| Js::Tests(vec![(0, Test::Status(ranges))]))
+            }
+            "http.file" => Js::object(vec![
+                (FILE.to_owned(), argument(0)),
+                ("name".to_owned(), argument(1)),
+                ("type".to_owned(), argument(2)),
+            ]),
+            _ => unknown,
+        }
+    }
+
+    fn send_batch(&mut self, requests: &Js<'t>, node: Node<'t>, site: &Span) -> Js<'t> {
         let words = "the requests of a batch are sent one after another here";
         let (is_object, entries) = match requests {
             Js::Object(fields) => (true, fields.iter().cloned().collect::<Vec<_>>()),
@@ -83,9 +74,12 @@ impl<'t> Interpreter<'_, 't> {
                 let items = items.iter().cloned();
                 (false, items.map(|item| (String::new(), item)).collect())
             }
-            _ => return Js::Unknown(span_of(node)),
+            _ => {
+                self.leave_code(node, "this batch");
+                return Js::Unknown(span_of(node));
+            }
         };
-        self.migration.note_once(&span_of(node), words);
+        self.migration.note_once(site, words);
         let answers = entries.into_iter().map(|(name, entry)| {
             let part = |name: &str, at: usize| match &entry {
                 Js::Object(_) => entry.get(name).cloned(),
@@ -102,7 +96,7 @@ impl<'t> Interpreter<'_, 't> {
             let (body, params) = (part("body", 2), part("params", 3));
             let [url, body, params] = [url, body, params].map(|part| part.unwrap_or(Js::Undefined));
             let answer = if is_token(&method) {
-                self.send(&method, &url, &body, &params, node)
+                self.send(&method, &url, &body, &params, node, site)
             } else {
                 Js::Unknown(span_of(node))
             };
@@ -123,9 +117,10 @@ impl<'t> Interpreter<'_, 't> {
         body: &Js<'t>,
         params: &Js<'t>,
         node: Node<'t>,
+        site: &Span,
     ) -> Js<'t> {
         let mut exchange = Exchange {
-            span: head_of(node),
+            span: site.clone(),
             method: method.to_owned(),
             redirects: self.redirects,
             ..Exchange::default()
@@ -195,7 +190,9 @@ impl<'t> Interpreter<'_, 't> {
                         let value = self.text_of_value(value);
                         match (name.as_str(), value.as_literal()) {
                             ("name", Some(value)) => exchange.name = Some(value.to_owned()),
-                            (_, Some(value)) => exchange.settings.tags.push(value.to_owned()),
+                            (name, Some(value)) => {
+                                exchange.settings.tags.push(format!("{name}:{value}"));
+                            }
                             _ => {}
                         }
                     }
@@ -282,7 +279,7 @@ impl<'t> Interpreter<'_, 't> {
 }
 
 /// Returns the place of a call without its arguments.
-fn head_of(node: Node<'_>) -> Span {
+pub(super) fn head_of(node: Node<'_>) -> Span {
     let arguments = node.child_by_field_name("arguments");
     let end = arguments.map_or(node.end_byte(), |list| list.start_byte());
     node.start_byte()..end

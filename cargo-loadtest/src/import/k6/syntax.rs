@@ -97,6 +97,19 @@ pub(super) fn inner_of(mut node: Node<'_>) -> Node<'_> {
     node
 }
 
+/// Returns true for a function or a method.
+pub(super) fn is_function(node: Node<'_>) -> bool {
+    [
+        "arrow_function",
+        "function_expression",
+        "function_declaration",
+        "generator_function",
+        "generator_function_declaration",
+        "method_definition",
+    ]
+    .contains(&node.kind())
+}
+
 /// Returns all nodes below one, in their order.
 pub(super) fn nodes_below(node: Node<'_>) -> Vec<Node<'_>> {
     let mut nodes = Vec::new();
@@ -106,6 +119,18 @@ pub(super) fn nodes_below(node: Node<'_>) -> Vec<Node<'_>> {
         let mut children = children_of(node);
         children.reverse();
         open.extend(children);
+    }
+    nodes
+}
+
+/// Returns all nodes below one that are in no function of their own.
+pub(super) fn nodes_within(node: Node<'_>) -> Vec<Node<'_>> {
+    let mut nodes = Vec::new();
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        nodes.push(node);
+        let children = children_of(node).into_iter();
+        open.extend(children.rev().filter(|child| !is_function(*child)));
     }
     nodes
 }

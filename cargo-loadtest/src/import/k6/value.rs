@@ -1,6 +1,6 @@
 //! Values of a script, as far as they are known without running it.
 
-use super::interpreter::Interpreter;
+use super::script::Script;
 use crate::import::recording::{
     AnswerCheck, FeedOrder, Key, Origin, PageFind, Piece, RunValue, Text,
 };
@@ -9,8 +9,13 @@ use crate::import::text::escape_json;
 use std::rc::Rc;
 use tree_sitter::Node;
 
+/// The longest text, in bytes.
+const LONGEST: usize = 256 * 1024;
+/// Most items and fields of a value.
+const MOST_ITEMS: usize = 10_000;
+
 /// A value.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Js<'t> {
     Undefined,
     Null,
@@ -19,12 +24,18 @@ pub(super) enum Js<'t> {
     Text(Text),
     List(Rc<Vec<Js<'t>>>),
     Object(Rc<Vec<(String, Js<'t>)>>),
-    /// A function of the script, and the number of the scope around it.
-    Function(Node<'t>, usize),
+    /// A function of the script, the frame around it, and what `this` is in it.
+    Function(Node<'t>, usize, Option<Rc<Js<'t>>>),
+    /// A class of the script, and the frame around it.
+    Class(Node<'t>, usize),
+    /// An object of a class, with the frame of its constructor.
+    Instance(Node<'t>, usize),
     /// Something of k6 or JavaScript, by its path: `http.get`.
     Native(String),
-    /// A variable of the environment.
-    Variable(String),
+    /// A variable of the environment, and what the script has without one.
+    Variable(String, Option<Rc<Js<'t>>>),
+    /// A metric of the script: its kind, and its name.
+    Metric(String, String),
     /// The answer to the exchange with this number.
     Response(usize),
     /// A part of an answer that is no value by itself.
@@ -56,7 +67,7 @@ pub(super) enum Js<'t> {
     /// Conditions on answers, all of which have to hold.
     Tests(Vec<(usize, Test)>),
     /// The opposite of conditions.
-    Fails(usize),
+    Fails(Vec<(usize, Test)>),
     /// A regular expression.
     Pattern(String),
     /// Only code knows it.
@@ -71,6 +82,7 @@ pub(super) enum Part {
     Headers,
     Timings,
     Duration,
+    Cookies,
     Html,
     /// What a selector finds in a page.
     Selection(String),
@@ -89,6 +101,8 @@ pub(super) enum Test {
 pub(super) struct Data {
     pub(super) file: String,
     pub(super) kind: DataKind,
+    /// The field of the JSON that has the rows, where that is not all of it.
+    pub(super) field: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +139,7 @@ impl Js<'_> {
     pub(super) fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => text.as_literal(),
+            Self::Variable(_, Some(value)) => value.as_str(),
             _ => None,
         }
     }
@@ -133,6 +148,7 @@ impl Js<'_> {
         match self {
             Self::Number(number) => Some(*number),
             Self::Text(text) => text.as_literal()?.trim().parse().ok(),
+            Self::Variable(_, Some(value)) => value.as_number(),
             _ => None,
         }
     }
@@ -148,7 +164,18 @@ impl Js<'_> {
                 .iter()
                 .find(|(key, _)| key == name)
                 .map(|(_, value)| value),
+            Self::Variable(_, Some(value)) => value.get(name),
             _ => None,
+        }
+    }
+
+    /// Returns true for more than is worth writing.
+    pub(super) fn is_too_large(&self) -> bool {
+        match self {
+            Self::Text(text) => text.pieces().len() > MOST_ITEMS || text.start().len() > LONGEST,
+            Self::List(items) => items.len() > MOST_ITEMS,
+            Self::Object(fields) => fields.len() > MOST_ITEMS,
+            _ => false,
         }
     }
 
@@ -156,6 +183,7 @@ impl Js<'_> {
     pub(super) fn fields(&self) -> &[(String, Self)] {
         match self {
             Self::Object(fields) => fields,
+            Self::Variable(_, Some(value)) => value.fields(),
             _ => &[],
         }
     }
@@ -163,6 +191,7 @@ impl Js<'_> {
     pub(super) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
+            Self::Variable(_, Some(value)) => value.items(),
             _ => &[],
         }
     }
@@ -174,13 +203,13 @@ impl Js<'_> {
             Self::Bool(value) => Some(*value),
             Self::Number(number) => Some(*number != 0.0 && !number.is_nan()),
             Self::Text(text) => text.as_literal().map(|text| !text.is_empty()),
-            Self::List(_) | Self::Object(_) | Self::Function(..) => Some(true),
+            Self::List(_) | Self::Object(_) | Self::Function(..) | Self::Instance(..) => Some(true),
             _ => None,
         }
     }
 }
 
-impl<'t> Interpreter<'_, 't> {
+impl<'t> Script<'_, 't> {
     /// Returns a value as text, as JavaScript joins it to another.
     pub(super) fn text_of_value(&mut self, value: &Js<'t>) -> Text {
         match value {
@@ -189,7 +218,8 @@ impl<'t> Interpreter<'_, 't> {
             Js::Null => Text::literal("null"),
             Js::Bool(value) => Text::literal(value.to_string()),
             Js::Number(number) => Text::literal(show_number(*number)),
-            Js::Variable(name) => self.migration.variable(name),
+            Js::Variable(_, Some(value)) => self.text_of_value(value),
+            Js::Variable(name, None) => self.migration.variable(name),
             Js::List(items) => {
                 let mut text = Text::default();
                 for (at, item) in items.iter().enumerate() {
@@ -229,10 +259,9 @@ impl<'t> Interpreter<'_, 't> {
                 high,
                 is_whole: true,
             } => {
-                let feed = self.number_feed(*low, *high)?;
+                let feed = self.number_feed(*low, *high, FeedOrder::Random)?;
                 Text::from_iter([Piece::Run(RunValue::Row { feed, column: None })])
             }
-            // A whole answer as text, where that is all of the JSON.
             Js::Part(exchange, Part::Selection(name)) => {
                 let find = PageFind::Field {
                     name: name.clone(),
@@ -254,6 +283,11 @@ impl<'t> Interpreter<'_, 't> {
         let expression = match value {
             Js::Unknown(span) => self.source_of(span).to_owned(),
             Js::Native(name) => name.clone(),
+            Js::Data(Data {
+                file,
+                field: Some(field),
+                ..
+            }) => format!("{field} of {file}"),
             _ => "value".to_owned(),
         };
         self.migration.unknown(&expression)
@@ -287,6 +321,7 @@ impl<'t> Interpreter<'_, 't> {
                 }
                 into.push_str("}");
             }
+            Js::Variable(_, Some(value)) => self.json_of_value(value, into),
             value => {
                 into.push_str("\"");
                 let text = match self.piece_of_value(value, true) {

@@ -34,8 +34,8 @@ pub(super) struct Migration {
     pending: Vec<CodePart>,
     /// The number of the first exchange of the scenario.
     first: usize,
-    /// True where a host has no value.
-    lacks_host: bool,
+    /// Hosts with values in them, by the text that is their origin meanwhile.
+    hosts: HashMap<String, Text>,
 }
 
 impl Migration {
@@ -220,19 +220,20 @@ impl Migration {
     /// The reason why this is no URL of a request.
     pub(super) fn set_url(&mut self, exchange: &mut Exchange, url: &Text) -> Result<(), String> {
         let parts = url::split_url(url)?;
-        if let Some(variables) = parts.variables {
-            self.lacks_host = true;
-            for piece in variables.pieces() {
-                if let Piece::Secret(number) = piece {
-                    let name = self.recording.secrets[*number].name.clone();
-                    let words = format!(
-                        "the host is in the variable `{name}`: requests go to the base URL, which `--base-url` gives"
-                    );
-                    self.note_once(&exchange.span, words);
-                }
+        exchange.origin = match parts.variables {
+            // A host with values is no origin; which of them is the base is known at the end.
+            Some(host) => {
+                let name = host.shown(|piece| match piece {
+                    Piece::Secret(at) => format!("{{{}}}", self.recording.secrets[*at].name),
+                    Piece::Constant(at) => format!("{{{}}}", self.recording.constants[*at].name),
+                    _ => "{}".to_owned(),
+                });
+                let origin = format!("{}{name}", parts.origin);
+                self.hosts.entry(origin.clone()).or_insert(host);
+                origin
             }
-        }
-        exchange.origin = parts.origin;
+            None => parts.origin,
+        };
         exchange.target = parts.target;
         if parts.credentials.is_some() {
             exchange.credentials = parts.credentials;
@@ -240,10 +241,54 @@ impl Migration {
         Ok(())
     }
 
+    /// Makes a constant of each host with values in it, and the base of the one that most requests go to.
+    fn name_hosts(&mut self) {
+        self.recording.choose_base();
+        let base = self.recording.base.take();
+        for at in 0..self.recording.exchanges.len() {
+            let origin = self.recording.exchanges[at].origin.clone();
+            let Some(host) = self.hosts.get(&origin) else {
+                continue;
+            };
+            let span = self.recording.exchanges[at].span.clone();
+            if Some(&origin) == base.as_ref() {
+                SOMEWHERE.clone_into(&mut self.recording.exchanges[at].origin);
+                for piece in host.pieces().to_vec() {
+                    let name = match piece {
+                        Piece::Secret(at) => &self.recording.secrets[at].name,
+                        Piece::Constant(at) => &self.recording.constants[at].name,
+                        _ => continue,
+                    };
+                    let words = format!(
+                        "the host is in the variable `{name}`: requests go to the base URL, which `--base-url` gives"
+                    );
+                    self.note_once(&span, words);
+                }
+                continue;
+            }
+            self.recording.exchanges[at].origin.clear();
+            let constant = self.unknown(&origin);
+            if let Some(Piece::Constant(at)) = constant.pieces().first() {
+                let constant = &mut self.recording.constants[*at];
+                SOMEWHERE.clone_into(&mut constant.value);
+                constant.what = format!("TODO: scheme, host and port of {}.", quote_name(&origin));
+                let name = constant.name.clone();
+                let words = format!(
+                    "the constant `{name}` needs a value: the host {}",
+                    quote_name(&origin)
+                );
+                self.note_once(&span, words);
+            }
+            let target = std::mem::replace(&mut self.recording.exchanges[at].target, constant);
+            self.recording.exchanges[at].target.append(target);
+        }
+    }
+
     /// Ends the recording.
     pub(super) fn finish(mut self) -> Recording {
         self.place_outside();
-        let lacks_host = self.lacks_host;
+        self.name_hosts();
+        let lacks_host = !self.hosts.is_empty();
         let mut recording = self.recording;
         let is_unknown = !lacks_host
             && recording

@@ -6,7 +6,7 @@ use crate::import::text::percent_encode;
 /// A URL in parts.
 #[derive(Debug, Default)]
 pub(super) struct UrlParts {
-    /// `http://host:port`; empty where it is not known.
+    /// `http://host:port`; of a host with values no more than `http://`; empty where it is not known.
     pub(super) origin: String,
     pub(super) target: Text,
     pub(super) credentials: Option<Credentials>,
@@ -104,6 +104,7 @@ impl UrlParts {
         };
         self.credentials = who.map(Credentials::of_url);
         let Some(host) = host.as_literal() else {
+            self.origin = format!("{scheme}://");
             self.variables = Some(host);
             return Ok(());
         };

@@ -12,8 +12,8 @@ use super::text::percent_decode;
 pub(crate) use base::SOMEWHERE;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub(crate) use settings::{
-    AnswerCheck, CodePart, Feed, FeedOrder, FeedSource, JsonTest, RunValue, Runs, ScenarioSettings,
-    StepSettings,
+    AnswerCheck, AnswerTest, CodePart, Feed, FeedOrder, FeedSource, JsonTest, Metric, MetricKind,
+    MetricValue, RunValue, Runs, ScenarioSettings, StepSettings,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;

@@ -16,6 +16,8 @@ pub(crate) struct ScenarioSettings {
     pub(crate) weight: Option<u32>,
     /// True where cookies last from journey to journey.
     pub(crate) keeps_cookies: bool,
+    /// Limits of transactions, each with the name of its transaction.
+    pub(crate) group_limits: Vec<(String, String)>,
 }
 
 /// The settings of a step.
@@ -36,6 +38,9 @@ pub(crate) struct StepSettings {
     pub(crate) choice: Option<String>,
     /// The exchange without whose success it is not sent.
     pub(crate) after: Option<usize>,
+    /// True where its failure ends the journey.
+    pub(crate) stops_on_failure: bool,
+    pub(crate) metrics: Vec<Metric>,
     /// The name of the transaction within the scenario.
     pub(crate) transaction: Option<String>,
 }
@@ -69,6 +74,43 @@ pub(crate) enum AnswerCheck {
     HeaderIs { name: String, text: String },
     /// The answer comes within this time.
     Within(Duration),
+}
+
+/// A metric that each answer adds to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Metric {
+    pub(crate) name: String,
+    pub(crate) kind: MetricKind,
+    pub(crate) value: MetricValue,
+    /// The condition under which an answer adds to it.
+    pub(crate) when: Option<AnswerTest>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MetricKind {
+    Count,
+    /// Times, in milliseconds.
+    Time,
+    Gauge,
+}
+
+/// What is added to a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum MetricValue {
+    Number(i64),
+    /// The response time.
+    Time,
+    /// A number in the JSON of the answer.
+    Json(Vec<Key>),
+    /// One where a condition holds, else zero.
+    Test(AnswerTest),
+}
+
+/// Conditions on an answer, all of which hold, or not all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AnswerTest {
+    pub(crate) checks: Vec<AnswerCheck>,
+    pub(crate) holds: bool,
 }
 
 /// A condition on a value of JSON.
@@ -106,6 +148,8 @@ pub(crate) enum FeedSource {
     Csv(String),
     /// A file of JSON, a list.
     Json(String),
+    /// A file of JSON, and the field of it that is a list.
+    JsonField(String, String),
     /// Whole numbers, both included.
     Numbers(i64, i64),
     /// Texts.

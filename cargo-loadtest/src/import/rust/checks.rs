@@ -2,13 +2,26 @@
 
 use super::literal::quote_code;
 use super::types::Shape;
-use crate::import::recording::{AnswerCheck, Exchange, JsonTest, Key};
+use crate::import::recording::{
+    AnswerCheck, AnswerTest, Exchange, JsonTest, Key, Metric, MetricKind, MetricValue,
+};
 use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Returns the type that the checks of an exchange need of its answer.
 pub(super) fn checked_shape(exchange: &Exchange) -> Option<Shape> {
-    let checks = &exchange.settings.checks;
+    let settings = &exchange.settings;
+    let metrics = settings.metrics.iter().flat_map(|metric| {
+        let test = match &metric.value {
+            MetricValue::Test(test) => Some(test),
+            _ => None,
+        };
+        test.into_iter()
+            .chain(&metric.when)
+            .flat_map(|test| &test.checks)
+    });
+    let checks: Vec<&AnswerCheck> = settings.checks.iter().chain(metrics).collect();
+    let reads_json = |metric: &Metric| matches!(metric.value, MetricValue::Json(_));
     let is_json = |check: &AnswerCheck| matches!(check, AnswerCheck::Json { .. });
     let is_text = |check: &AnswerCheck| {
         matches!(
@@ -16,10 +29,10 @@ pub(super) fn checked_shape(exchange: &Exchange) -> Option<Shape> {
             AnswerCheck::Text { .. } | AnswerCheck::Body(_) | AnswerCheck::NotEmpty
         )
     };
-    if checks.iter().any(is_json) {
+    if checks.iter().copied().any(is_json) || settings.metrics.iter().any(reads_json) {
         return Some(Shape::Any);
     }
-    checks.iter().any(is_text).then_some(Shape::Text)
+    checks.iter().copied().any(is_text).then_some(Shape::Text)
 }
 
 /// Returns the checks of an exchange as options.
@@ -64,6 +77,83 @@ fn render(check: &AnswerCheck, answer: Option<&Shape>) -> String {
     }
 }
 
+/// Writes a function that adds to the metrics of a step.
+pub(super) fn write_metrics(
+    source: &mut String,
+    step: &str,
+    exchange: &Exchange,
+    answer: Option<&Shape>,
+) {
+    let metrics = &exchange.settings.metrics;
+    if metrics.is_empty() {
+        return;
+    }
+    let ty = answer.map_or_else(String::new, |shape| format!("<{}>", shape.type_name()));
+    let _ = write!(
+        source,
+        "\n    #[check]\n    fn measure_{step}({step}: &Response{ty}, vu: &mut Vu) -> bool {{\n"
+    );
+    let mut body = String::new();
+    for metric in metrics {
+        let _ = writeln!(body, "        {}", render_metric(metric, answer));
+    }
+    if body.contains("answer") {
+        let _ = writeln!(source, "        let answer = {step};");
+    } else {
+        let _ = writeln!(source, "        let _ = {step};");
+    }
+    let _ = write!(source, "{body}        true\n    }}\n");
+}
+
+fn render_metric(metric: &Metric, answer: Option<&Shape>) -> String {
+    let name = quote_code(&metric.name);
+    let add = |number: String| match metric.kind {
+        MetricKind::Count => format!("vu.count({name}, {number});"),
+        MetricKind::Gauge => format!("vu.gauge({name}, {number});"),
+        MetricKind::Time => {
+            format!("vu.time({name}, std::time::Duration::from_secs_f64({number} / 1e3));")
+        }
+    };
+    let added = match (&metric.value, metric.kind) {
+        (MetricValue::Number(number), MetricKind::Count) => add(number.to_string()),
+        (MetricValue::Number(number), _) => add(format!("{number}.0")),
+        (MetricValue::Time, MetricKind::Time) => format!("vu.time({name}, answer.time());"),
+        (MetricValue::Time, _) => add("answer.time().as_secs_f64() * 1e3".to_owned()),
+        (MetricValue::Json(path), _) => {
+            let number = if metric.kind == MetricKind::Time {
+                "number.max(0.0)"
+            } else {
+                "number"
+            };
+            let (place, add) = (render_place(path), add(number.to_owned()));
+            format!("if let Some(number) = {place}.as_f64() {{ {add} }}")
+        }
+        (MetricValue::Test(test), MetricKind::Count) => {
+            add(format!("u64::from({})", render_test(test, answer)))
+        }
+        (MetricValue::Test(test), _) => add(format!(
+            "f64::from(u8::from({}))",
+            render_test(test, answer)
+        )),
+    };
+    match &metric.when {
+        Some(test) => format!("if {} {{ {added} }}", render_test(test, answer)),
+        None => added,
+    }
+}
+
+fn render_test(test: &AnswerTest, answer: Option<&Shape>) -> String {
+    let checks: Vec<String> = test
+        .checks
+        .iter()
+        .map(|check| render(check, answer))
+        .collect();
+    match (checks.join(" && "), test.holds) {
+        (all, true) => all,
+        (all, false) => format!("!({all})"),
+    }
+}
+
 fn on_header(name: &str, condition: &str) -> String {
     let name = quote_code(name);
     format!(
@@ -71,7 +161,8 @@ fn on_header(name: &str, condition: &str) -> String {
     )
 }
 
-fn render_json(path: &[Key], test: &JsonTest) -> String {
+/// Returns a value of the JSON of an answer.
+fn render_place(path: &[Key]) -> String {
     let mut place = String::from(if path.is_empty() {
         "answer.body()"
     } else {
@@ -83,6 +174,11 @@ fn render_json(path: &[Key], test: &JsonTest) -> String {
             Key::Item(at) => write!(place, "[{at}]"),
         };
     }
+    place
+}
+
+fn render_json(path: &[Key], test: &JsonTest) -> String {
+    let place = render_place(path);
     match test {
         JsonTest::Is(Value::Null) => format!("{place}.is_null()"),
         JsonTest::Exists | JsonTest::IsNot(Value::Null) => format!("!{place}.is_null()"),

@@ -112,7 +112,7 @@ pub(super) fn plan_rows(
         let ty = match (&feed.source, columns) {
             (FeedSource::Numbers(..), _) => RowType::Whole("i64"),
             (FeedSource::Texts(_), _) => RowType::Whole("String"),
-            (_, None) => RowType::Whole("Value"),
+            (FeedSource::JsonField(..), _) | (_, None) => RowType::Whole("Value"),
             (from, Some(columns)) => {
                 let is_text = !matches!(from, FeedSource::Json(_));
                 let mut names = HashSet::new();
@@ -190,6 +190,10 @@ pub(super) fn write_feeds(body: &mut String, scope: &Scope<'_>) {
         let rows = match &feed.source {
             FeedSource::Csv(file) => format!("Feed::csv({})", quote_code(file)),
             FeedSource::Json(file) => format!("Feed::json({})", quote_code(file)),
+            FeedSource::JsonField(_, field) => {
+                let field = quote_code(field);
+                format!("Feed::iter(file[{field}].as_array().cloned().unwrap_or_default())")
+            }
             FeedSource::Numbers(low, high) => format!("Feed::iter({low}..={high})"),
             FeedSource::Texts(texts) => {
                 let texts: Vec<_> = texts.iter().map(|text| quote_code(text)).collect();
@@ -207,9 +211,24 @@ pub(super) fn write_feeds(body: &mut String, scope: &Scope<'_>) {
         };
         let stop = if feed.stops { ".stop()" } else { "" };
         let ty = scope.types.rows[number].name();
+        let (returned, statement, rows) = match &feed.source {
+            FeedSource::JsonField(file, _) => (
+                format!("Result<Feed<{ty}>, Box<dyn std::error::Error>>"),
+                format!(
+                    "        let file: Value = std::fs::read_to_string({})?.parse()?;\n",
+                    quote_code(file)
+                ),
+                format!("Ok({rows}{order}{stop})"),
+            ),
+            _ => (
+                format!("Feed<{ty}>"),
+                String::new(),
+                format!("{rows}{order}{stop}"),
+            ),
+        };
         let _ = write!(
             body,
-            "    #[feed]\n    fn {name}() -> Feed<{ty}> {{\n        {rows}{order}{stop}\n    }}\n\n"
+            "    #[feed]\n    fn {name}() -> {returned} {{\n{statement}        {rows}\n    }}\n\n"
         );
     }
 }

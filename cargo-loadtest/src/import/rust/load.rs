@@ -48,6 +48,9 @@ pub(super) fn step_options(settings: &StepSettings) -> Vec<String> {
     if let Some(choice) = &settings.choice {
         options.push(format!("one_of = {choice}"));
     }
+    if settings.stops_on_failure {
+        options.push("stop_on_failure".to_owned());
+    }
     match settings.runs {
         Runs::Always => {}
         Runs::Once => options.push("once".to_owned()),

@@ -158,7 +158,7 @@ impl<'a> Scope<'a> {
         match value {
             RunValue::Row { feed, .. } => matches!(
                 self.recording.feeds[*feed].source,
-                FeedSource::Json(_) | FeedSource::Numbers(..)
+                FeedSource::Json(_) | FeedSource::JsonField(..) | FeedSource::Numbers(..)
             ),
             RunValue::Now => false,
             _ => true,

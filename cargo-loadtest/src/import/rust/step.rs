@@ -1,6 +1,6 @@
 //! Writes one request as a step: an attribute where that can express it, else a function.
 
-use super::checks::render_checks;
+use super::checks::{render_checks, write_metrics};
 use super::comment;
 use super::declared::{declare_request, is_sendable, url_of};
 use super::function::{Uses, write_function};
@@ -66,6 +66,7 @@ pub(super) fn write_step(
         write_attribute(source, INDENT, "step", &settings);
         write_function(source, name, exchange, &url, answer.as_deref(), scope, uses);
     }
+    write_metrics(source, name, exchange, scope.answer(number));
     if let (Some(socket), Some(ty)) = (&exchange.socket, &answer) {
         write_messages(source, (name, ty), socket, scope, uses);
     }

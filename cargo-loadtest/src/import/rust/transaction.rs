@@ -16,6 +16,8 @@ pub(super) struct Transactions {
     used: HashSet<String>,
     /// The names that groups have in the report.
     shown: HashSet<String>,
+    /// The limits of groups.
+    limits: Vec<(String, String)>,
     open: Option<Open>,
 }
 
@@ -30,6 +32,7 @@ impl Transactions {
         Self {
             used: scenario.names.values().cloned().collect(),
             shown: scenario.names.values().cloned().collect(),
+            limits: scenario.settings.group_limits.clone(),
             open: None,
         }
     }
@@ -47,11 +50,12 @@ impl Transactions {
         let function = naming::variable(&wanted, &mut self.used);
         let shown = truncate(&crate::console::clean(name), LONGEST);
         let shown = naming::unique(&shown, &mut self.shown);
-        let options: Vec<String> = if function == shown {
-            Vec::new()
-        } else {
-            vec![format!("name = {}", quote_text(&shown))]
-        };
+        let mut options: Vec<String> = Vec::new();
+        if function != shown {
+            options.push(format!("name = {}", quote_text(&shown)));
+        }
+        let limits = self.limits.iter().filter(|(group, _)| group == name);
+        options.extend(limits.map(|(_, limit)| limit.clone()));
         write_attribute(body, "    ", "group", &options);
         let _ = writeln!(body, "    fn {function}() {{");
         self.open = Some(Open {

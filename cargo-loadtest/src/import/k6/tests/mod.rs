@@ -2,6 +2,7 @@
 
 mod loads;
 mod values;
+mod walk;
 
 use super::*;
 use crate::import::recording::Exchange;

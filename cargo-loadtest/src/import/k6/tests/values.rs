@@ -168,7 +168,7 @@ fn bodies_and_parameters_are_those_of_the_script() {
     assert_eq!(sent.header("cookie").unwrap().as_literal(), Some("c=d"));
     assert_eq!(sent.timeout.unwrap().as_secs(), 90);
     assert_eq!((sent.redirects, sent.name.as_deref()), (2, Some("n")));
-    assert_eq!(sent.settings.tags, ["k"]);
+    assert_eq!(sent.settings.tags, ["kind:k"]);
     assert!(sent.credentials.is_some());
     let text = one("http.put('http://h/a', 'text');");
     assert_eq!(text.content_type(), None);

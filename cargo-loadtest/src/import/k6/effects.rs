@@ -1,0 +1,246 @@
+//! Calls of k6 that do something: requests, groups, checks, pauses, metrics.
+
+use super::conditions::tests_of;
+use super::requests::head_of;
+use super::script::Script;
+use super::syntax::{children_of, inner_of};
+use super::value::{Js, Part, Test};
+use crate::import::recording::{AnswerTest, Metric, MetricKind, MetricValue, Runs};
+use loadtest_model::definition::Think;
+use std::time::Duration;
+use tree_sitter::Node;
+
+/// The longest pause, in seconds.
+const LONGEST_PAUSE: f64 = 3600.0;
+
+/// The functions of `k6/http` that send.
+const SENDERS: [&str; 10] = [
+    "get",
+    "head",
+    "post",
+    "put",
+    "patch",
+    "del",
+    "options",
+    "request",
+    "asyncRequest",
+    "batch",
+];
+
+/// An unexpected status is an error of the step, which no metric counts.
+const UNCOUNTED: &str = "a metric under a condition, or of an unexpected status,";
+
+/// Returns the function of `k6/http` that sends.
+pub(super) fn sender(path: &str) -> Option<&str> {
+    let method = path.strip_prefix("http.")?;
+    SENDERS.contains(&method).then_some(method)
+}
+
+impl<'t> Script<'_, 't> {
+    /// Does what a call of k6 does; none for other calls.
+    pub(super) fn call_effect(
+        &mut self,
+        path: &str,
+        nodes: &[Node<'t>],
+        node: Node<'t>,
+        frame: usize,
+    ) -> Option<Js<'t>> {
+        if let Some(method) = sender(path).filter(|_| !self.is_outside) {
+            let arguments = self.arguments(node, frame);
+            let site = self.site(frame).unwrap_or_else(|| head_of(node));
+            return Some(self.send_call(method, &arguments, node, site));
+        }
+        match path {
+            "check" => Some(self.check(nodes, node, frame)),
+            "group" | "describe" => {
+                let arguments = self.arguments(node, frame);
+                let [name, Js::Function(function, at, this), ..] = arguments.as_slice() else {
+                    return None;
+                };
+                let name = self.text_of_value(name);
+                let name = name.as_literal().unwrap_or("group").trim().to_owned();
+                self.transactions.push(name);
+                let this = this.as_deref().cloned();
+                let value = self.enter((*function, *at, this), &[], None);
+                self.transactions.pop();
+                Some(value)
+            }
+            "sleep" => {
+                let arguments = self.arguments(node, frame);
+                self.add_pause(arguments.first().unwrap_or(&Js::Undefined), node);
+                Some(Js::Undefined)
+            }
+            "fail" => {
+                self.leave_code(node, "the end of a journey");
+                Some(Js::Undefined)
+            }
+            _ => None,
+        }
+    }
+
+    fn check(&mut self, nodes: &[Node<'t>], node: Node<'t>, frame: usize) -> Js<'t> {
+        let subject = nodes.first().map(|first| self.value(*first, frame));
+        let subject = subject.unwrap_or(Js::Undefined);
+        let list = nodes.get(1).map(|list| inner_of(*list));
+        let checks: Vec<(Node<'t>, Js<'t>)> = match list {
+            Some(list) if list.kind() == "object" => {
+                let checks = children_of(list).into_iter().map(|child| {
+                    let value = child
+                        .child_by_field_name("value")
+                        .map(|value| self.value(value, frame));
+                    (child, value.unwrap_or(Js::Function(child, frame, None)))
+                });
+                checks.collect()
+            }
+            Some(list) => {
+                let checks = self.value(list, frame);
+                let checks = checks
+                    .fields()
+                    .iter()
+                    .map(|(_, value)| (list, value.clone()));
+                checks.collect()
+            }
+            None => Vec::new(),
+        };
+        if checks.is_empty() {
+            self.leave_code(node, "a check");
+        }
+        let mut all = Vec::new();
+        let unknown_calls = self.unknown_calls.len();
+        for (place, check) in checks {
+            let value = match check {
+                Js::Function(function, at, _) => {
+                    self.enter((function, at, None), std::slice::from_ref(&subject), None)
+                }
+                value => value,
+            };
+            let tests = tests_of(&value).filter(|tests| !tests.is_empty());
+            match tests {
+                Some(tests) if self.apply_tests(&tests) => all.extend(tests),
+                _ => {
+                    self.leave_code(place, "a check");
+                    if let Js::Response(exchange) = subject {
+                        self.migration.place_last(exchange);
+                    }
+                }
+            }
+        }
+        self.unknown_calls.truncate(unknown_calls);
+        if all.is_empty()
+            && let Js::Response(exchange) = subject
+        {
+            // It is known which answer it is about.
+            all.push((exchange, Test::Status(vec![(100, 600)])));
+        }
+        Js::Tests(all)
+    }
+
+    /// Adds a pause to the request before it.
+    pub(super) fn add_pause(&mut self, value: &Js<'t>, node: Node<'t>) {
+        let seconds = |number: f64| Duration::from_secs_f64(number.clamp(0.0, LONGEST_PAUSE));
+        let (low, high) = match (value, value.as_number()) {
+            (_, Some(number)) if number.is_finite() => (number, number),
+            (
+                Js::Random {
+                    low,
+                    high,
+                    is_whole,
+                },
+                _,
+            ) => (*low, if *is_whole { high - 1.0 } else { *high }),
+            _ => return self.leave_code(node, "a pause"),
+        };
+        let (low, high) = (seconds(low.min(high)), seconds(low.max(high)));
+        if self.runs == Runs::Last {
+            return self.leave_code(node, "a pause after the load");
+        }
+        let (runs, is_drawn) = (self.runs, self.is_drawn);
+        let mut before = self.migration.scenario_mut().iter_mut().rev();
+        let last = before.find(|last| {
+            last.settings.runs == runs && (is_drawn || last.settings.weight.is_none())
+        });
+        match last {
+            Some(last) => add_think(&mut last.settings.think, (low, high)),
+            None if runs == Runs::Always => self.lead = (self.lead.0 + low, self.lead.1 + high),
+            None => self.leave_code(node, "a pause"),
+        }
+    }
+
+    /// Adds the pause before the first request: in a loop, it is one after the last.
+    pub(super) fn place_lead(&mut self) {
+        let lead = std::mem::take(&mut self.lead);
+        let mut before = self.migration.scenario_mut().iter_mut().rev();
+        let last = before
+            .find(|last| last.settings.runs == Runs::Always && last.settings.weight.is_none());
+        if let Some(last) = last {
+            add_think(&mut last.settings.think, lead);
+        }
+    }
+
+    /// Reads `metric.add(value)`: a metric of the request that it is about, or else of the last one.
+    pub(super) fn add_metric(&mut self, kind: &str, name: &str, value: &Js<'t>, node: Node<'t>) {
+        let when = match &self.when {
+            None => None,
+            Some((tests, holds)) => match answer_test(tests, *holds) {
+                Some(test) => Some(test),
+                None => return self.leave_code(node, UNCOUNTED),
+            },
+        };
+        let (about, value) = match value {
+            Js::Number(number) => (
+                when.as_ref().map(|(at, _)| *at),
+                MetricValue::Number(*number as i64),
+            ),
+            Js::Bool(value) => (None, MetricValue::Number(i64::from(*value))),
+            Js::Part(exchange, Part::Duration) => (Some(*exchange), MetricValue::Time),
+            Js::Json(exchange, path) => (Some(*exchange), MetricValue::Json(path.clone())),
+            Js::Tests(tests) | Js::Fails(tests) => {
+                match answer_test(tests, matches!(value, Js::Tests(_))) {
+                    Some((exchange, test)) => (Some(exchange), MetricValue::Test(test)),
+                    None => return self.leave_code(node, UNCOUNTED),
+                }
+            }
+            _ => return self.leave_code(node, "the value of a metric"),
+        };
+        let kind = match (kind, &value) {
+            ("Counter", MetricValue::Number(0..) | MetricValue::Test(_)) => MetricKind::Count,
+            ("Trend", MetricValue::Number(0..) | MetricValue::Time | MetricValue::Json(_)) => {
+                MetricKind::Time
+            }
+            ("Gauge" | "Rate", _) => MetricKind::Gauge,
+            _ => return self.leave_code(node, "the value of a metric"),
+        };
+        let last = self.migration.recording.exchanges.len();
+        let last = Some(last).filter(|_| !self.migration.scenario_mut().is_empty());
+        let about = about.or(last.map(|last| last - 1));
+        let Some(exchange) = about.and_then(|at| self.migration.recording.exchanges.get_mut(at))
+        else {
+            return self.leave_code(node, "a metric before the first request");
+        };
+        exchange.settings.metrics.push(Metric {
+            name: name.to_owned(),
+            kind,
+            value,
+            when: when.map(|(_, test)| test),
+        });
+    }
+}
+
+/// Returns a condition on an answer, and whose answer it is. The status is none of these: an unexpected one is a failure.
+fn answer_test(tests: &[(usize, Test)], holds: bool) -> Option<(usize, AnswerTest)> {
+    let checks = tests.iter().map(|(_, test)| match test {
+        Test::Check(check) => Some(check.clone()),
+        Test::Status(_) => None,
+    });
+    let checks = checks.collect::<Option<Vec<_>>>()?;
+    Some((tests.first()?.0, AnswerTest { checks, holds }))
+}
+
+fn add_think(think: &mut Option<Think>, (low, high): (Duration, Duration)) {
+    let (min, max) = match think {
+        Some(Think::Uniform { min, max }) => (*min, *max),
+        _ => (Duration::ZERO, Duration::ZERO),
+    };
+    let (min, max) = (min + low, max + high);
+    *think = (max > Duration::ZERO).then_some(Think::Uniform { min, max });
+}

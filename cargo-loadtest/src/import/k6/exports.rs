@@ -1,0 +1,150 @@
+//! What a script imports and exports.
+
+use super::script::Script;
+use super::syntax::{children_of, inner_of, nodes_below, span_of, string_value};
+use super::value::Js;
+use tree_sitter::Node;
+
+/// The name that the default export has here.
+pub(super) const DEFAULT: &str = "default";
+/// What other modules of k6 are in the language.
+pub(super) const WEB_SOCKETS: &str = "WebSockets are steps with `ws = \"..\"`: write them";
+pub(super) const GRPC: &str = "calls of gRPC are `async` steps with `http.grpc()`: write them";
+
+/// What a script exports.
+pub(super) struct Export<'t> {
+    pub(super) name: String,
+    pub(super) node: Node<'t>,
+    /// The expression that it is.
+    pub(super) code: Node<'t>,
+    pub(super) value: Js<'t>,
+}
+
+impl<'t> Script<'_, 't> {
+    /// Reads what a script imports.
+    pub(super) fn read_imports(&mut self, root: Node<'t>) {
+        for node in children_of(root) {
+            let source = node
+                .child_by_field_name("source")
+                .filter(|_| node.kind() == "import_statement");
+            let Some(source) = source else { continue };
+            let from = string_value(source, self.source);
+            let words = match from.as_str() {
+                "k6/ws" | "k6/websockets" | "k6/experimental/websockets" => Some(WEB_SOCKETS),
+                "k6/net/grpc" | "k6/experimental/grpc" => Some(GRPC),
+                _ => None,
+            };
+            if let Some(words) = words {
+                self.migration.note(&span_of(source), words);
+            }
+            let module = match from.as_str() {
+                "k6/http" => "http.",
+                "k6/execution" => "exec.",
+                "k6/encoding" => "encoding.",
+                "k6/metrics" => "metrics.",
+                "k6/data" | "k6" => "",
+                _ if from.starts_with("k6") => "k6.",
+                _ if from.starts_with('.') => "file.",
+                _ => "",
+            };
+            for name in nodes_below(node) {
+                let (local, native) = match name.kind() {
+                    "import_specifier" => {
+                        let Some(original) = name.child_by_field_name("name") else {
+                            continue;
+                        };
+                        let local = name.child_by_field_name("alias").unwrap_or(original);
+                        let original = self.text(original);
+                        // `import { default as http }`
+                        let native = match original {
+                            "default" => module.trim_end_matches('.').to_owned(),
+                            original => format!("{module}{original}"),
+                        };
+                        (local, native)
+                    }
+                    "import_clause" | "namespace_import" => {
+                        let mut parts = children_of(name).into_iter();
+                        let Some(local) = parts.find(|part| part.kind() == "identifier") else {
+                            continue;
+                        };
+                        let native = match module {
+                            "" if from.to_ascii_lowercase().contains("papaparse") => {
+                                "papaparse".to_owned()
+                            }
+                            "" | "k6." | "file." => format!("{module}{}", self.text(local)),
+                            module => module.trim_end_matches('.').to_owned(),
+                        };
+                        (local, native)
+                    }
+                    _ => continue,
+                };
+                let local = self.text(local).to_owned();
+                self.imports.insert(local, Js::Native(native));
+            }
+        }
+    }
+
+    /// Walks through the statements of the script itself, and returns what it exports.
+    pub(super) fn read_exports(&mut self, root: Node<'t>) -> Vec<Export<'t>> {
+        self.is_outside = true;
+        let mut exports = Vec::new();
+        for child in children_of(root) {
+            let field = |name: &str| child.child_by_field_name(name);
+            let Some(value) = field("value").or(field("declaration")) else {
+                if child.kind() != "export_statement" {
+                    self.walk(child, 0);
+                }
+                // `export { visit as default }`
+                let within = nodes_below(child).into_iter();
+                for node in within.filter(|node| node.kind() == "export_specifier") {
+                    if let Some(name) = node.child_by_field_name("name") {
+                        let alias = node.child_by_field_name("alias").unwrap_or(name);
+                        exports.push((self.text(alias).to_owned(), node, name));
+                    }
+                }
+                continue;
+            };
+            if self.text(child).starts_with("export default") {
+                exports.push((DEFAULT.to_owned(), child, inner_of(value)));
+                continue;
+            }
+            self.walk(value, 0);
+            for node in [vec![value], children_of(value)].concat() {
+                if let Some(name) = node.child_by_field_name("name") {
+                    exports.push((self.text(name).to_owned(), node, name));
+                }
+            }
+        }
+        self.is_outside = false;
+        if !exports.iter().any(|(name, ..)| name == "options") {
+            let nodes = self.names.nodes.iter().copied();
+            let mut names = nodes.filter(|node| node.kind() == "variable_declarator");
+            let declared = names.find_map(|node| {
+                let name = node.child_by_field_name("name")?;
+                (self.text(name) == "options").then_some((node, name))
+            });
+            exports.extend(declared.map(|(node, name)| ("options".to_owned(), node, name)));
+        }
+        let exports = exports.into_iter().map(|(name, node, value)| {
+            let bindings = self.names.bindings(root.id(), self.text(value));
+            let bound = bindings.and_then(|bindings| bindings.first()?.value);
+            Export {
+                name,
+                node,
+                code: bound.unwrap_or(value),
+                value: self.value(value, 0),
+            }
+        });
+        exports.collect()
+    }
+}
+
+impl<'t> Export<'t> {
+    /// Returns the name of its function.
+    pub(super) fn value_name(&self) -> Node<'t> {
+        match &self.value {
+            Js::Function(function, ..) => function.child_by_field_name("name").unwrap_or(self.node),
+            _ => self.node,
+        }
+    }
+}

@@ -1,0 +1,557 @@
+//! The state of a walk over a script, and the values of its names.
+//!
+//! Nothing is run: a name has a value where the text gives it a single one, or where no branch and no loop is between
+//! the last one and its use.
+
+use super::names::{Binding, BindingKind, Names, parameters_of};
+use super::syntax::{children_of, inner_of, is_function, span_of, text_of};
+use super::value::{Js, Test};
+use crate::import::migration::Migration;
+use crate::import::recording::{FeedOrder, Runs};
+use crate::import::source::Span;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::time::Duration;
+use tree_sitter::Node;
+
+/// Most expressions that are looked at for one value.
+const MOST_LOOKS: usize = 20_000;
+/// Most of them in a script.
+const MOST_WORK: usize = 500_000;
+/// Deepest expressions.
+const DEEPEST: usize = 60;
+
+/// A function as it is called at one place.
+#[derive(Debug)]
+struct Frame<'t> {
+    function: usize,
+    /// The frame in which the function is written.
+    parent: usize,
+    this: Option<Js<'t>>,
+    parameters: Vec<(String, Js<'t>)>,
+    /// The call, where it has arguments.
+    site: Option<Span>,
+}
+
+/// The state of a walk.
+pub(super) struct Script<'s, 't> {
+    pub(super) source: &'s str,
+    pub(super) migration: Migration,
+    pub(super) names: Names<'s, 't>,
+    /// What imports are, by their names in the script.
+    pub(super) imports: HashMap<String, Js<'t>>,
+    frames: Vec<Frame<'t>>,
+    /// The values of calls that the walk was at, each in its frame.
+    pub(super) results: HashMap<(usize, usize), Js<'t>>,
+    /// The last frame of each function that the walk was in.
+    pub(super) entered: HashMap<usize, usize>,
+    /// The functions that the walk is in.
+    pub(super) open: Vec<usize>,
+    depth: usize,
+    /// The depth of the walk.
+    pub(super) level: usize,
+    looks: usize,
+    pub(super) work: usize,
+    /// Names of the transactions around.
+    pub(super) transactions: Vec<String>,
+    /// The exchange without whose success the next ones are not sent.
+    pub(super) after: Option<usize>,
+    /// The conditions around, and true where they have to fail.
+    pub(super) when: Option<(Vec<(usize, Test)>, bool)>,
+    pub(super) runs: Runs,
+    /// True in a branch that is drawn.
+    pub(super) is_drawn: bool,
+    /// The pause before the first request.
+    pub(super) lead: (Duration, Duration),
+    /// The number of redirects that requests follow.
+    pub(super) redirects: u32,
+    pub(super) user_agent: Option<String>,
+    /// Variables of the environment that the scenario has.
+    pub(super) environment: Vec<(String, Js<'t>)>,
+    /// The calls of requests that the walk was at.
+    pub(super) seen: HashSet<usize>,
+    /// Calls of what is not known.
+    pub(super) unknown_calls: Vec<Node<'t>>,
+    pub(super) first_unknown: Option<Node<'t>>,
+    /// True in the statements of the script itself, which send nothing.
+    pub(super) is_outside: bool,
+    /// True where it is not known which function is called.
+    pub(super) is_lost: bool,
+    /// Functions that are values, which an unknown call may call.
+    pub(super) mentioned: Vec<Js<'t>>,
+}
+
+impl<'s, 't> Script<'s, 't> {
+    pub(super) fn new(root: Node<'t>, source: &'s str) -> Self {
+        let script = Frame {
+            function: root.id(),
+            parent: 0,
+            this: None,
+            parameters: Vec::new(),
+            site: None,
+        };
+        Self {
+            source,
+            migration: Migration::default(),
+            names: Names::new(root, source),
+            imports: HashMap::new(),
+            frames: vec![script],
+            results: HashMap::new(),
+            entered: HashMap::from([(root.id(), 0)]),
+            open: Vec::new(),
+            depth: 0,
+            level: 0,
+            looks: 0,
+            work: 0,
+            transactions: Vec::new(),
+            after: None,
+            when: None,
+            runs: Runs::Always,
+            is_drawn: false,
+            lead: Default::default(),
+            redirects: 10,
+            user_agent: None,
+            environment: Vec::new(),
+            seen: HashSet::new(),
+            unknown_calls: Vec::new(),
+            first_unknown: None,
+            is_outside: false,
+            is_lost: false,
+            mentioned: Vec::new(),
+        }
+    }
+
+    /// Returns the text of a place.
+    pub(super) fn source_of(&self, span: &Span) -> &'s str {
+        self.source.get(span.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn text(&self, node: Node<'_>) -> &'s str {
+        text_of(node, self.source)
+    }
+
+    /// Leaves a node as a comment.
+    pub(super) fn leave_code(&mut self, node: Node<'_>, what: &str) {
+        let text = self.text(node);
+        self.migration.leave_code(span_of(node), text, what);
+    }
+
+    /// Counts what is looked at; false where that is too much.
+    pub(super) fn may_go_on(&mut self) -> bool {
+        self.work += 1;
+        self.work < MOST_WORK
+    }
+
+    /// Returns the value of an expression within a frame.
+    pub(super) fn value(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
+        let node = inner_of(node);
+        if let Some(known) = self.results.get(&(node.id(), frame)) {
+            return known.clone();
+        }
+        if self.depth == 0 {
+            self.looks = 0;
+        }
+        self.looks += 1;
+        if self.depth >= DEEPEST || self.looks > MOST_LOOKS || !self.may_go_on() {
+            return Js::Unknown(span_of(node));
+        }
+        self.depth += 1;
+        let value = self.expression(node, frame);
+        self.depth -= 1;
+        if value.is_too_large() {
+            return Js::Unknown(span_of(node));
+        }
+        value
+    }
+
+    /// Opens a frame for a call of a function.
+    pub(super) fn open_frame(
+        &mut self,
+        function: Node<'t>,
+        parent: usize,
+        this: Option<Js<'t>>,
+        arguments: &[Js<'t>],
+        site: Option<Span>,
+    ) -> usize {
+        let frame = self.frames.len();
+        self.frames.push(Frame {
+            function: function.id(),
+            parent,
+            this,
+            parameters: Vec::new(),
+            site,
+        });
+        let mut bound = Vec::new();
+        for (at, (pattern, default)) in parameters_of(function).into_iter().enumerate() {
+            let value = match (arguments.get(at), default) {
+                _ if pattern.kind() == "rest_pattern" => {
+                    Js::list(arguments.get(at..).unwrap_or_default().to_vec())
+                }
+                (None | Some(Js::Undefined), Some(default)) => self.value(default, frame),
+                (None, None) => Js::Undefined,
+                (Some(value), _) => value.clone(),
+            };
+            self.bind(pattern, value, frame, &mut bound);
+        }
+        self.frames[frame].parameters = bound;
+        frame
+    }
+
+    /// Returns the place of a call of a request: where the function around it is called with its arguments.
+    pub(super) fn site(&self, frame: usize) -> Option<Span> {
+        self.frames[frame].site.clone()
+    }
+
+    pub(super) fn set_this(&mut self, frame: usize, this: Js<'t>) {
+        self.frames[frame].this = Some(this);
+    }
+
+    /// Returns what `this` is in a frame.
+    pub(super) fn this(&self, mut frame: usize) -> Option<Js<'t>> {
+        while self.frames[frame].this.is_none() && frame != 0 {
+            frame = self.frames[frame].parent;
+        }
+        self.frames[frame].this.clone()
+    }
+
+    /// Gives the parts of a value to the names of a pattern.
+    fn bind(
+        &mut self,
+        pattern: Node<'t>,
+        value: Js<'t>,
+        frame: usize,
+        into: &mut Vec<(String, Js<'t>)>,
+    ) {
+        match pattern.kind() {
+            "identifier" | "shorthand_property_identifier_pattern" => {
+                into.push((self.text(pattern).to_owned(), value));
+            }
+            "object_pattern" => {
+                for child in children_of(pattern) {
+                    let field = |name: &str| child.child_by_field_name(name);
+                    let (key, target) = match child.kind() {
+                        "pair_pattern" => (field("key"), field("value")),
+                        "object_assignment_pattern" => (field("left"), Some(child)),
+                        "rest_pattern" => (None, Some(child)),
+                        _ => (Some(child), Some(child)),
+                    };
+                    let Some(target) = target else { continue };
+                    let part = match key.and_then(|key| self.key_name(key, frame)) {
+                        Some(name) => self.member(&value, &name, child),
+                        None => Js::Unknown(span_of(child)),
+                    };
+                    self.bind(target, part, frame, into);
+                }
+            }
+            "array_pattern" => {
+                for (at, child) in children_of(pattern).into_iter().enumerate() {
+                    let part = self.item(&value, &Js::Number(at as f64), child);
+                    self.bind(child, part, frame, into);
+                }
+            }
+            "assignment_pattern" | "object_assignment_pattern" => {
+                let field = |name: &str| pattern.child_by_field_name(name);
+                let value = match (value, field("right")) {
+                    (Js::Undefined, Some(right)) => self.value(right, frame),
+                    (value, _) => value,
+                };
+                if let Some(left) = field("left") {
+                    self.bind(left, value, frame, into);
+                }
+            }
+            "rest_pattern" => {
+                if let Some(inner) = children_of(pattern).first() {
+                    self.bind(*inner, value, frame, into);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the value of a name where it is used.
+    pub(super) fn name_value(&mut self, node: Node<'t>, mut frame: usize) -> Option<Js<'t>> {
+        let name = self.text(node);
+        let around: Vec<Node<'t>> = self.names.around(node).collect();
+        for scope in around {
+            if let Some(bindings) = self.names.bindings(scope.id(), name) {
+                let bindings = bindings.to_vec();
+                let value = self.resolve(&bindings, name, node, frame);
+                return Some(match value {
+                    // The name says more than the expression that it is the value of.
+                    Js::Unknown(_) => Js::Unknown(span_of(node)),
+                    value => value,
+                });
+            }
+            if is_function(scope) && self.frames[frame].function == scope.id() {
+                frame = self.frames[frame].parent;
+            }
+        }
+        self.imports.get(name).cloned()
+    }
+
+    /// Returns the value that a name has at a place, of all that it gets.
+    pub(super) fn resolve(
+        &mut self,
+        bindings: &[Binding<'t>],
+        name: &str,
+        place: Node<'t>,
+        frame: usize,
+    ) -> Js<'t> {
+        if let Some(counted) = self.counted(bindings, name, frame) {
+            return counted;
+        }
+        let start = place.start_byte();
+        let home = self.names.function_around(place);
+        let all = || bindings.iter().filter(|binding| !binding.kind.is_part());
+        let mut whole: Vec<&Binding<'t>> = all().collect();
+        // `let token;` is no value beside the one that it gets.
+        if whole.len() > 1 {
+            whole.retain(|binding| !is_start(binding, self.source));
+        }
+        let chosen = match whole.as_slice() {
+            [] => all().next(),
+            [one] => Some(*one),
+            several => {
+                let mut before = several.iter().rev();
+                let last = before.find(|binding| {
+                    binding.kind == BindingKind::Parameter || binding.node.end_byte() <= start
+                });
+                let is_certain = last.is_some_and(|last| {
+                    self.is_straight(last.node, place)
+                        && several.iter().all(|binding| {
+                            self.names.function_around(binding.node) == home
+                                || binding.kind == BindingKind::Parameter
+                        })
+                        && !several.iter().any(|binding| {
+                            let mut around = self.names.around(binding.node);
+                            around.any(|node| {
+                                let body = node.child_by_field_name("body");
+                                let repeats = is_loop(node) && holds(node, place);
+                                repeats && !body.is_some_and(|body| holds(body, last.node))
+                            })
+                        })
+                });
+                last.copied().filter(|_| is_certain)
+            }
+        };
+        let unknown = Js::Unknown(span_of(place));
+        let Some(chosen) = chosen else { return unknown };
+        let mut value = self.binding_value(chosen, bindings, name, frame);
+        for part in bindings.iter().filter(|binding| binding.kind.is_part()) {
+            let is_here = self.names.function_around(part.node) == home;
+            let comes_before = !is_here || part.node.end_byte() <= start;
+            if comes_before && part.node.start_byte() >= chosen.node.start_byte() {
+                value = self
+                    .with_part(&value, part, frame)
+                    .unwrap_or_else(|| unknown.clone());
+            }
+        }
+        value
+    }
+
+    /// Returns the number of `for (let number = 1; number < 10; number++)`: another one in each journey.
+    fn counted(&mut self, bindings: &[Binding<'t>], name: &str, frame: usize) -> Option<Js<'t>> {
+        let first = bindings.first()?;
+        let head = self.names.around(first.node).nth(1)?;
+        (head.kind() == "for_statement" && bindings.len() > 1).then_some(())?;
+        let mut condition = head.child_by_field_name("condition")?;
+        if condition.kind() == "expression_statement" {
+            condition = children_of(condition).into_iter().next()?;
+        }
+        let sides = ["left", "operator", "right"];
+        let [left, sign, right] = sides.map(|name| condition.child_by_field_name(name));
+        (self.text(left?) == name).then_some(())?;
+        let low = self.value(first.value?, frame).as_number()?;
+        let high = self.value(right?, frame).as_number()?;
+        let high = match self.text(sign?) {
+            "<" => high,
+            "<=" => high + 1.0,
+            _ => return None,
+        };
+        Some(Js::Row(
+            self.number_feed(low, high, FeedOrder::Sequential)?,
+            None,
+        ))
+    }
+
+    /// Returns the frame of the function around a node: this one, or the last one.
+    fn frame_of(&self, node: Node<'t>, mut frame: usize) -> Option<usize> {
+        let function = self.names.function_around(node);
+        loop {
+            if self.frames[frame].function == function {
+                return Some(frame);
+            }
+            if frame == 0 {
+                return self.entered.get(&function).copied();
+            }
+            frame = self.frames[frame].parent;
+        }
+    }
+
+    fn binding_value(
+        &mut self,
+        binding: &Binding<'t>,
+        all: &[Binding<'t>],
+        name: &str,
+        frame: usize,
+    ) -> Js<'t> {
+        let unknown = Js::Unknown(span_of(binding.node));
+        if binding.kind == BindingKind::Parameter {
+            let is_own = self.frames[frame].function == binding.node.id();
+            let parameters = &self.frames[frame].parameters;
+            let mut found = parameters
+                .iter()
+                .filter(|(known, _)| is_own && known == name);
+            return found.next().map_or(unknown, |(_, value)| value.clone());
+        }
+        let Some(frame) = self.frame_of(binding.node, frame) else {
+            return unknown;
+        };
+        let value = match (binding.kind, binding.value) {
+            (BindingKind::Definition, Some(node)) if is_function(node) => {
+                return Js::Function(node, frame, None);
+            }
+            (BindingKind::Definition, Some(node)) => return Js::Class(node, frame),
+            (BindingKind::Value, None) => return Js::Undefined,
+            (BindingKind::Value, Some(value)) => self.value(value, frame),
+            (BindingKind::Item, Some(list)) => {
+                let list_value = self.value(list, frame);
+                self.any_of(&list_value, list)
+            }
+            (BindingKind::Sum, Some(more)) if self.depth < DEEPEST => {
+                self.depth += 1;
+                let before = self.resolve(all, name, binding.node, frame);
+                self.depth -= 1;
+                let more = self.value(more, frame);
+                return self.sum(&before, &more).unwrap_or(unknown);
+            }
+            _ => return unknown,
+        };
+        let kind = binding.target.kind();
+        if kind != "identifier" && !kind.ends_with("_pattern") {
+            return value;
+        }
+        let mut bound = Vec::new();
+        self.bind(binding.target, value, frame, &mut bound);
+        let found = bound.into_iter().find(|(known, _)| known == name);
+        found.map_or(unknown, |(_, value)| value)
+    }
+
+    /// Returns a value with a part set.
+    fn with_part(&mut self, value: &Js<'t>, part: &Binding<'t>, frame: usize) -> Option<Js<'t>> {
+        let Some(frame) = self.frame_of(part.node, frame) else {
+            // It is in a function that was not called yet.
+            return Some(value.clone());
+        };
+        let arguments = || part.value.map(children_of).unwrap_or_default();
+        match (part.kind, value) {
+            (BindingKind::Push, Js::List(items)) => {
+                let mut items = items.to_vec();
+                items.extend(arguments().into_iter().map(|item| self.value(item, frame)));
+                Some(Js::list(items))
+            }
+            (BindingKind::Append, Js::Object(_)) => {
+                let &[name, given] = arguments().get(..2)? else {
+                    return None;
+                };
+                let name = self.value(name, frame).as_str()?.to_owned();
+                let given = self.value(given, frame);
+                set_field(value, &[name], given)
+            }
+            (BindingKind::Field, Js::Object(_)) => {
+                let mut keys = Vec::new();
+                let mut node = part.target;
+                while let Some(object) = node.child_by_field_name("object") {
+                    keys.insert(
+                        0,
+                        match node.child_by_field_name("property") {
+                            Some(property) => self.text(property).to_owned(),
+                            None => {
+                                let index = node.child_by_field_name("index")?;
+                                let index = self.value(index, frame);
+                                self.text_of_value(&index).as_literal()?.to_owned()
+                            }
+                        },
+                    );
+                    node = inner_of(object);
+                }
+                let given = self.value(part.value?, frame);
+                set_field(value, &keys, given)
+            }
+            // What has no parts here changes no other value.
+            (_, Js::Unknown(_) | Js::List(_) | Js::Object(_)) => None,
+            (_, value) => Some(value.clone()),
+        }
+    }
+
+    /// Returns true where a place follows another one without a branch or a loop that may leave it out.
+    fn is_straight(&self, from: Node<'t>, place: Node<'t>) -> bool {
+        let mut around = self.names.around(from);
+        let branch = around.find(|node| is_loop(*node) || is_branch(*node) || is_function(*node));
+        branch.is_none_or(|branch| holds(branch, place))
+    }
+}
+
+/// Returns an object with a field set, also within objects of it.
+fn set_field<'t>(object: &Js<'t>, keys: &[String], value: Js<'t>) -> Option<Js<'t>> {
+    let Some((key, rest)) = keys.split_first() else {
+        return Some(value);
+    };
+    let fields = match object {
+        Js::Object(fields) => Rc::clone(fields),
+        Js::Undefined => Rc::default(),
+        _ => return None,
+    };
+    let inner = object.get(key).cloned().unwrap_or(Js::Undefined);
+    let inner = set_field(&inner, rest, value)?;
+    let mut fields = fields;
+    let changed = Rc::make_mut(&mut fields);
+    match changed.iter_mut().find(|(known, _)| known == key) {
+        Some((_, known)) => *known = inner,
+        None => changed.push((key.clone(), inner)),
+    }
+    Some(Js::Object(fields))
+}
+
+/// Returns true for a declaration that only says that there is no value yet.
+fn is_start(binding: &Binding<'_>, source: &str) -> bool {
+    let starts = [
+        "",
+        "null",
+        "undefined",
+        "''",
+        "\"\"",
+        "0",
+        "false",
+        "[]",
+        "{}",
+    ];
+    let is_declared = ["variable_declarator", "public_field_definition"];
+    let text = binding.value.map_or("", |value| text_of(value, source));
+    is_declared.contains(&binding.node.kind()) && starts.contains(&text)
+}
+
+pub(super) fn is_loop(node: Node<'_>) -> bool {
+    [
+        "for_statement",
+        "for_in_statement",
+        "while_statement",
+        "do_statement",
+    ]
+    .contains(&node.kind())
+}
+
+fn is_branch(node: Node<'_>) -> bool {
+    let kinds = [
+        "if_statement",
+        "switch_case",
+        "switch_default",
+        "ternary_expression",
+        "catch_clause",
+    ];
+    kinds.contains(&node.kind())
+}
+
+fn holds(node: Node<'_>, other: Node<'_>) -> bool {
+    node.start_byte() <= other.start_byte() && other.end_byte() <= node.end_byte()
+}

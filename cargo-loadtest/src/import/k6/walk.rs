@@ -1,0 +1,482 @@
+//! The walk: takes each request where it is written, once, with the conditions and loops around it as warnings.
+
+use super::calls::Callee;
+use super::conditions::{compare, is_success, opposite, tests_of};
+use super::names::is_class;
+use super::script::{Script, is_loop};
+use super::syntax::{children_of, inner_of, is_function, span_of};
+use super::value::{Js, Test};
+use crate::import::recording::Runs;
+use crate::import::text::quote_name;
+use tree_sitter::Node;
+
+/// Deepest nodes, calls of functions included.
+const DEEPEST: usize = 600;
+/// Most requests.
+const MOST_REQUESTS: usize = 2_000;
+/// Methods that call a function for each item of a list.
+const LOOPS: [&str; 8] = [
+    "forEach", "map", "filter", "flatMap", "some", "every", "find", "reduce",
+];
+
+impl<'t> Script<'_, 't> {
+    /// Walks through a node in the order in which it runs.
+    pub(super) fn walk(&mut self, node: Node<'t>, frame: usize) {
+        let has_room = self.migration.recording.exchanges.len() < MOST_REQUESTS;
+        if !self.may_go_on() || !has_room || self.level >= DEEPEST {
+            let words = "the script is too long: the rest is left out";
+            return self.migration.note_once(&span_of(node), words);
+        }
+        self.level += 1;
+        self.walk_node(node, frame);
+        self.level -= 1;
+    }
+
+    fn walk_node(&mut self, node: Node<'t>, frame: usize) {
+        let field = |name: &str| node.child_by_field_name(name);
+        match node.kind() {
+            _ if is_class(node) => {}
+            _ if is_function(node) => {
+                if node.kind() != "function_declaration" {
+                    let function = self.value(node, frame);
+                    self.mentioned.push(function);
+                }
+            }
+            "call_expression" | "new_expression" => self.walk_call(node, frame),
+            "if_statement" | "ternary_expression" => self.walk_if(node, frame),
+            "switch_statement" => self.walk_switch(node, frame),
+            "binary_expression" => self.walk_binary(node, frame),
+            _ if is_loop(node) => {
+                let Some(body) = field("body") else { return };
+                for part in children_of(node)
+                    .into_iter()
+                    .filter(|part| part.id() != body.id())
+                {
+                    self.walk(part, frame);
+                }
+                let head = self.source_of(&(node.start_byte()..body.start_byte()));
+                let head = if head.trim() == "do" {
+                    self.text(node)
+                } else {
+                    head
+                };
+                self.walk_repeated(head.trim(), |script| script.walk(body, frame));
+            }
+            "catch_clause" => {
+                let condition = "an exception";
+                self.walk_uncertain(condition, |script| {
+                    field("body")
+                        .into_iter()
+                        .for_each(|body| script.walk(body, frame));
+                });
+            }
+            "expression_statement" | "variable_declarator" | "return_statement" => {
+                self.walk_statement(node, frame);
+            }
+            "throw_statement" => self.leave_code(node, "an exception"),
+            "identifier" | "shorthand_property_identifier" => {
+                if let function @ Js::Function(..) = self.value(node, frame) {
+                    self.mentioned.push(function);
+                }
+            }
+            "import_statement" => {}
+            _ => {
+                for child in children_of(node) {
+                    self.walk(child, frame);
+                }
+            }
+        }
+    }
+
+    /// Walks through a statement. A call in it that is not known is code.
+    fn walk_statement(&mut self, node: Node<'t>, frame: usize) {
+        let unknown_calls = self.unknown_calls.len();
+        let requests = self.migration.recording.exchanges.len();
+        let value = node.child_by_field_name("value").map(inner_of);
+        let declares = node.kind() == "variable_declarator";
+        match value.filter(|_| declares) {
+            Some(value) if is_function(value) => return,
+            Some(value) => self.walk(value, frame),
+            None if declares => {}
+            None => children_of(node)
+                .into_iter()
+                .for_each(|child| self.walk(child, frame)),
+        }
+        if node.kind() == "return_statement" {
+            let value = children_of(node)
+                .first()
+                .map(|value| self.value(*value, frame));
+            self.results
+                .insert((node.id(), frame), value.unwrap_or(Js::Undefined));
+        }
+        let Some(call) = self.unknown_calls.get(unknown_calls).copied() else {
+            return;
+        };
+        self.unknown_calls.truncate(unknown_calls);
+        if requests < self.migration.recording.exchanges.len() {
+            let name = call
+                .child_by_field_name("function")
+                .map_or("", |name| self.text(name));
+            let words = format!(
+                "{} is not followed, only the functions that it gets",
+                quote_name(name)
+            );
+            self.migration.note_once(&span_of(call), words);
+        } else if !declares {
+            self.leave_code(node, "this statement");
+        } else if value.is_some_and(|value| self.value(value, frame).is_unknown()) {
+            self.leave_code(node, "the value of a variable");
+        }
+    }
+
+    /// Walks through what a loop repeats.
+    fn walk_repeated(&mut self, head: &str, walk: impl FnOnce(&mut Self)) {
+        let words = format!(
+            "sent once here, and repeated in the script: {}",
+            quote_name(head)
+        );
+        self.walk_with(&words, walk);
+    }
+
+    /// Walks through what depends on a condition that is not known.
+    fn walk_uncertain(&mut self, condition: &str, walk: impl FnOnce(&mut Self)) {
+        let words = format!(
+            "sent in every journey here, and in the script on a condition: {}",
+            quote_name(condition)
+        );
+        self.walk_with(&words, walk);
+    }
+
+    /// Walks, and notes these words at the first request on the way.
+    fn walk_with(&mut self, words: &str, walk: impl FnOnce(&mut Self)) {
+        let first = self.migration.recording.exchanges.len();
+        walk(self);
+        let exchanges = &self.migration.recording.exchanges;
+        if let Some(exchange) = exchanges.get(first) {
+            let span = exchange.span.clone();
+            let words = match exchanges.len() - first {
+                1 => format!("this request is {words}"),
+                count => format!("this request and {} after it are {words}", count - 1),
+            };
+            self.migration.note(&span, words);
+        }
+    }
+
+    fn walk_binary(&mut self, node: Node<'t>, frame: usize) {
+        let [left, sign, right] =
+            ["left", "operator", "right"].map(|name| node.child_by_field_name(name));
+        let (Some(left), Some(sign), Some(right)) = (left, sign, right) else {
+            return;
+        };
+        self.walk(left, frame);
+        let sign = self.text(sign);
+        if !["&&", "||", "??"].contains(&sign) {
+            return self.walk(right, frame);
+        }
+        let value = self.value(left, frame);
+        match value {
+            Js::Tests(tests) if sign == "||" && self.ends_journey(right) => {
+                self.stop_unless(&tests)
+            }
+            value => {
+                let is_taken = value.truth().map(|truth| truth == (sign == "&&"));
+                if is_taken != Some(false) {
+                    let condition = format!("{} {sign}", self.text(left));
+                    self.walk_uncertain(&condition, |script| {
+                        script.walk_when(&value, sign == "&&", right, frame)
+                    });
+                }
+            }
+        }
+    }
+
+    /// Walks through a branch that is taken where a condition holds, or does not.
+    fn walk_when(&mut self, condition: &Js<'t>, holds: bool, branch: Node<'t>, frame: usize) {
+        let (mut tests, holds) = match condition {
+            Js::Fails(tests) => (tests.clone(), !holds),
+            value => (tests_of(value).unwrap_or_default(), holds),
+        };
+        let is_known = !tests.is_empty();
+        // An answer with another status is counted in no metric anyway.
+        tests.retain(|(_, test)| !holds || !matches!(test, Test::Status(_)));
+        let when = Some((tests, holds)).filter(|(tests, _)| !is_known || !tests.is_empty());
+        let before = std::mem::replace(&mut self.when, when);
+        self.walk(branch, frame);
+        self.when = before;
+    }
+
+    fn walk_if(&mut self, node: Node<'t>, frame: usize) {
+        let field = |name: &str| node.child_by_field_name(name);
+        let (Some(condition), Some(consequence)) = (field("condition"), field("consequence"))
+        else {
+            return;
+        };
+        let alternative = field("alternative").map(|clause| match clause.kind() {
+            "else_clause" => children_of(clause).into_iter().next().unwrap_or(clause),
+            _ => clause,
+        });
+        self.walk(condition, frame);
+        let value = self.value(condition, frame);
+        if let Some(truth) = value.truth() {
+            let branch = if truth {
+                Some(consequence)
+            } else {
+                alternative
+            };
+            branch
+                .into_iter()
+                .for_each(|branch| self.walk(branch, frame));
+            return;
+        }
+        let tests = tests_of(&value).unwrap_or_default();
+        let ends = alternative.is_none() && self.ends_journey(consequence);
+        let text = self.text(inner_of(condition));
+        match &value {
+            Js::Chance(share) if (0.0..=1.0).contains(share) => {
+                return self.walk_chance(*share, [Some(consequence), alternative], frame);
+            }
+            Js::FirstIteration if self.runs == Runs::Always => {
+                self.runs = Runs::Once;
+                self.walk(consequence, frame);
+                self.runs = Runs::Always;
+            }
+            Js::Fails(tests) if ends => {
+                self.expect_status(tests);
+                return self.leave_unless(tests, consequence);
+            }
+            Js::Tests(_) if ends && !is_success(&tests) && opposite(&tests).is_some() => {
+                let tests = opposite(&tests).unwrap_or_default();
+                self.expect_status(&tests);
+                return self.leave_unless(&tests, consequence);
+            }
+            _ if is_success(&tests) => {
+                let before = self.after;
+                self.after = tests.first().map(|(exchange, _)| *exchange);
+                self.expect_status(&tests);
+                self.walk_when(&value, true, consequence, frame);
+                self.after = before;
+            }
+            _ if ends => return self.leave_code(node, "a condition"),
+            _ => self.walk_uncertain(text, |script| {
+                script.walk_when(&value, true, consequence, frame)
+            }),
+        }
+        if let Some(alternative) = alternative {
+            let words = format!("not {text}");
+            self.walk_uncertain(&words, |script| {
+                script.walk_when(&value, false, alternative, frame)
+            });
+        }
+    }
+
+    fn walk_switch(&mut self, node: Node<'t>, frame: usize) {
+        let (Some(subject), Some(body)) = (
+            node.child_by_field_name("value"),
+            node.child_by_field_name("body"),
+        ) else {
+            return;
+        };
+        self.walk(subject, frame);
+        let value = self.value(subject, frame);
+        let cases = children_of(body);
+        let matches = cases
+            .iter()
+            .map(|case| match case.child_by_field_name("value") {
+                Some(case) => {
+                    let case = self.value(case, frame);
+                    compare("==", &value, &case).and_then(|same| same.truth())
+                }
+                None => Some(true),
+            });
+        let matches: Vec<Option<bool>> = matches.collect();
+        // A case without statements is that of the next one.
+        if matches.iter().all(Option::is_some) {
+            let mut taken = cases.iter().zip(matches);
+            let taken = taken.find(|(_, is_same)| *is_same == Some(true));
+            let from = taken.map_or(node.end_byte(), |(case, _)| case.start_byte());
+            let mut cases = cases.iter().filter(|case| case.start_byte() >= from);
+            if let Some(case) = cases.find(|case| case.child_by_field_name("body").is_some()) {
+                let parts = children_of(*case).into_iter();
+                parts.for_each(|part| self.walk(part, frame));
+            }
+            return;
+        }
+        let head = format!("switch {}", self.text(subject));
+        for case in cases {
+            self.walk_uncertain(&head, |script| {
+                children_of(case)
+                    .into_iter()
+                    .for_each(|part| script.walk(part, frame));
+            });
+        }
+    }
+
+    /// Walks through the branches of a draw: steps with weights.
+    fn walk_chance(&mut self, share: f64, branches: [Option<Node<'t>>; 2], frame: usize) {
+        let choice =
+            branches[1].map(|_| format!("choice_{}", self.migration.recording.exchanges.len()));
+        let before = (self.after, std::mem::replace(&mut self.is_drawn, true));
+        for (branch, share) in branches.into_iter().zip([share, 1.0 - share]) {
+            let Some(branch) = branch else { continue };
+            let first = self.migration.recording.exchanges.len();
+            self.walk(branch, frame);
+            let exchanges = &mut self.migration.recording.exchanges;
+            for (at, exchange) in exchanges.iter_mut().enumerate().skip(first) {
+                if at == first {
+                    let share = (share * 1e6).round() / 1e6;
+                    exchange.settings.weight = Some(share.to_string());
+                    exchange.settings.choice.clone_from(&choice);
+                } else if exchange.settings.after.is_none_or(|after| after < first) {
+                    exchange.settings.after = Some(first);
+                }
+            }
+        }
+        (self.after, self.is_drawn) = before;
+    }
+
+    /// Returns true where a node ends the journey or the function, and does nothing else that counts.
+    fn ends_journey(&self, node: Node<'t>) -> bool {
+        let node = inner_of(node);
+        let statements = match node.kind() {
+            "statement_block" => children_of(node),
+            _ => vec![node],
+        };
+        let text = |node: &Node<'t>| self.text(*node);
+        let is_end = |node: &Node<'t>| {
+            matches!(node.kind(), "return_statement" | "throw_statement")
+                || text(node).starts_with("fail(")
+        };
+        let is_silent = |node: &Node<'t>| text(node).starts_with("console.");
+        statements.last().is_some_and(is_end)
+            && statements
+                .iter()
+                .all(|node| is_end(node) || is_silent(node))
+    }
+
+    /// Ends the journey, or the function, where conditions do not hold.
+    fn leave_unless(&mut self, tests: &[(usize, Test)], branch: Node<'t>) {
+        let last = match branch.kind() {
+            "statement_block" => children_of(branch).pop(),
+            _ => Some(branch),
+        };
+        match last.map(|last| last.kind()) {
+            Some("return_statement") => self.after = tests.first().map(|(exchange, _)| *exchange),
+            _ => self.stop_unless(tests),
+        }
+    }
+
+    /// Ends the journey where conditions do not hold.
+    fn stop_unless(&mut self, tests: &[(usize, Test)]) {
+        for (exchange, _) in tests {
+            self.migration.recording.exchanges[*exchange]
+                .settings
+                .stops_on_failure = true;
+        }
+    }
+
+    fn walk_call(&mut self, node: Node<'t>, frame: usize) {
+        let function = node.child_by_field_name("function");
+        let Some(function) = function
+            .or(node.child_by_field_name("constructor"))
+            .map(inner_of)
+        else {
+            return;
+        };
+        match function.child_by_field_name("object") {
+            Some(object) => self.walk(object, frame),
+            None if function.kind() != "identifier" => self.walk(function, frame),
+            None => {}
+        }
+        let list = node.child_by_field_name("arguments");
+        let nodes = list.map(children_of).unwrap_or_default();
+        for argument in &nodes {
+            if !is_function(*argument) {
+                self.walk(*argument, frame);
+            }
+        }
+        let site = span_of(node).start..list.map_or(node.end_byte(), |list| list.start_byte());
+        let site = Some(site).filter(|_| !nodes.is_empty());
+        let result = match self.callee(node, frame) {
+            Some(Callee::Value(Js::Function(function, at, this))) => {
+                let arguments = self.arguments(node, frame);
+                let this = this.map(|this| (*this).clone());
+                self.enter((function, at, this), &arguments, site)
+            }
+            Some(Callee::Value(Js::Class(class, at))) => {
+                let arguments = self.arguments(node, frame);
+                self.construct(class, at, &arguments)
+            }
+            Some(Callee::Value(Js::Native(path))) => {
+                match self.call_effect(&path, &nodes, node, frame) {
+                    Some(result) => result,
+                    None => return self.walk_callbacks(None, &path, node, frame),
+                }
+            }
+            Some(Callee::Method(Js::Metric(kind, name), "add")) => {
+                let arguments = self.arguments(node, frame);
+                self.add_metric(
+                    &kind,
+                    &name,
+                    arguments.first().unwrap_or(&Js::Undefined),
+                    node,
+                );
+                return;
+            }
+            Some(Callee::Method(object, name)) => {
+                return self.walk_callbacks(Some(object), name, node, frame);
+            }
+            _ if function.kind() == "super" => return self.construct_above(node, frame),
+            _ => {
+                // It may call any function that is a value.
+                self.is_lost = true;
+                return self.walk_callbacks(None, "", node, frame);
+            }
+        };
+        self.results.insert((node.id(), frame), result);
+    }
+
+    /// Walks through the functions that something else gets, and may call.
+    fn walk_callbacks(&mut self, object: Option<Js<'t>>, name: &str, node: Node<'t>, frame: usize) {
+        let value = self.call_value(node, frame);
+        if !value.is_unknown() && object.is_none() {
+            return;
+        }
+        let unknown = Js::Unknown(span_of(node));
+        let is_loop = LOOPS.contains(&name);
+        let item = match &object {
+            Some(list) if is_loop => self.any_of(list, node),
+            Some(answer) if name == "then" => answer.clone(),
+            _ => unknown.clone(),
+        };
+        let mut functions = Vec::new();
+        for argument in self.arguments(node, frame) {
+            let fields = argument.fields().iter().map(|(_, value)| value.clone());
+            functions.extend(fields.chain([argument.clone()]));
+        }
+        if self.is_outside {
+            self.mentioned.append(&mut functions);
+        }
+        let arguments = [item, unknown.clone(), unknown.clone(), unknown];
+        for function in functions {
+            let Js::Function(function, at, this) = function else {
+                continue;
+            };
+            let this = this.map(|this| (*this).clone());
+            let walk = |script: &mut Self| {
+                script.enter((function, at, this), &arguments, None);
+            };
+            if is_loop {
+                let head = node
+                    .child_by_field_name("function")
+                    .map_or("", |head| self.text(head));
+                self.walk_repeated(head, walk);
+            } else {
+                walk(self);
+            }
+        }
+        if value.is_unknown() && !is_loop && name != "then" {
+            self.unknown_calls.push(node);
+            self.first_unknown.get_or_insert(node);
+        }
+    }
+}
