@@ -51,6 +51,7 @@ mod debug;
 mod engine;
 pub mod harness;
 mod machine;
+pub mod multipart;
 mod package_folder;
 mod page;
 mod panic_message;
@@ -91,8 +92,8 @@ pub use chain::{
 pub use engine::control::Control;
 pub use loadtest_model::{card, definition, failure};
 pub use page::{Choice, Field, Link, Page, PageForm};
-/// The HTTP client whose requests and responses `async` steps use, and its forms for [`Request::multipart`].
-pub use reqwest::{self, multipart};
+/// The HTTP client whose requests and responses `async` steps use.
+pub use reqwest;
 pub use run::{Progress, Run, RunError, run};
 pub use secrets::{Secret, redact, secret};
 pub use transport::graphql::GraphError;

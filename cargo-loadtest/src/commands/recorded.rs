@@ -72,6 +72,8 @@ pub(super) fn read_commands(
         Some(path) => {
             let input = read_input(path, LONGEST)?;
             let mut all = process::variable;
+            // The base URL stands for one host: a payment is not sent to that of the login.
+            let mut unset: Option<String> = None;
             let mut hosts = |name: &str| {
                 let VariableValues::OfHosts(Some(base)) = values else {
                     return process::variable(name);
@@ -80,7 +82,10 @@ pub(super) fn read_commands(
                 let host = host.split('/').next().map(str::to_owned);
                 process::variable(name)
                     .filter(|value| !value.is_empty())
-                    .or(host)
+                    .or_else(|| {
+                        let first = unset.get_or_insert_with(|| name.to_owned());
+                        host.filter(|_| first == name)
+                    })
             };
             let is_everywhere = matches!(values, VariableValues::Everywhere);
             let all: Option<EnvironmentLookup<'_>> = is_everywhere.then_some(&mut all);

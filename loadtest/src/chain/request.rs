@@ -168,7 +168,8 @@ impl<T> Request<T> {
     /// The parts are in memory: made from text or bytes, or from a [`File`](crate::File). The line
     /// that separates them is drawn at random and is part of no plan; a step that is declared,
     /// `multipart = { .. }`, always has the same.
-    pub fn multipart(mut self, form: Form) -> Self {
+    pub fn multipart(mut self, form: impl Into<Form>) -> Self {
+        let form = form.into();
         let content_type = form::multipart(form.boundary());
         match (form::collect(form), content_type) {
             (Ok(body), Ok(content_type)) => self.set_body(body, Some(content_type)),

@@ -1,9 +1,9 @@
 //! A form of a page, filled in and sent.
 
 use super::{Button, Field, FormHead, Page, Part, find_field, join_words, missing};
+use crate::multipart::Form;
 use crate::{Error, Request};
 use http::Method;
-use reqwest::multipart::Form;
 
 /// A form of a page, and the button that sends it.
 #[derive(Debug, Clone)]

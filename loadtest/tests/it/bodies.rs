@@ -508,6 +508,19 @@ fn builders_send_parts_from_memory_and_from_files() {
 }
 
 #[test]
+fn names_of_fields_are_sent_as_browsers_send_them() {
+    let form = Form::new()
+        .text("größe", "XL")
+        .text("a b/{c}", "1")
+        .text("a\"\r\nb", "2");
+    let sent = written(Request::post("/").multipart(form)).expect("a request");
+    let heads = parts(&sent).into_iter().map(|(head, _)| head);
+    let names = ["größe", "a b/{c}", "a%22%0D%0Ab"];
+    let expected = names.map(|name| format!("Content-Disposition: form-data; name=\"{name}\""));
+    assert_eq!(heads.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_file_of_a_setup_is_shared() {
     #[scenario]
     fn uploads() {

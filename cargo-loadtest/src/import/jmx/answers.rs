@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::variables::{Variables, resolve};
 use crate::import::migration::{Migration, find_between, find_in_pattern};
-use crate::import::recording::{AnswerCheck, JsonTest, Key, Origin, PageFind, Text};
+use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, PageFind, Text};
 use std::time::Duration;
 
 /// The bits of the type of an assertion.
@@ -33,11 +33,12 @@ pub(super) fn apply_assertion(
             millis.map(|millis| AnswerCheck::Within(Duration::from_millis(millis)))
         }
         "JSONPathAssertion" => {
-            let path = read_path(assertion.text_of("JSON_PATH"));
+            let path = read_path(assertion.text_of("JSON_PATH"), 0);
+            let is_pattern = assertion.is_set("ISREGEX");
             let test = match literal("EXPECTED_VALUE", migration) {
                 _ if assertion.is_set("EXPECT_NULL") => Some(JsonTest::Is(serde_json::Value::Null)),
                 _ if !assertion.is_set("JSONVALIDATION") => Some(JsonTest::Exists),
-                Some(_) if assertion.is_set("ISREGEX") => None,
+                Some(_) if is_pattern => None,
                 Some(value) => {
                     // A number is one in the plan too.
                     let value = serde_json::from_str(&value)
@@ -92,8 +93,11 @@ fn apply_response(
         [] => assertion.list("Assertion.test_strings"),
         list => list,
     };
+    if !is_of_answer(assertion, "Assertion.scope") {
+        return false;
+    }
     let texts = list.iter().map(|text| {
-        let text = resolve(&text.text, variables, migration);
+        let text = resolve(text.text(), variables, migration);
         text.as_literal().map(str::to_owned)
     });
     let Some(texts) = texts
@@ -111,6 +115,8 @@ fn apply_response(
     }
     match field {
         "response_code" => {
+            // The codes are those of success, whatever the plan takes for it otherwise.
+            assertion.property("Assertion.assume_success");
             let codes = texts.iter().map(|text| text.parse::<u16>().ok());
             let codes: Option<Vec<u16>> = codes.collect();
             let is_list = kind & ANY != 0 || texts.len() == 1;
@@ -138,8 +144,8 @@ fn apply_response(
     }
 }
 
-/// Reads a path such as `$.items[0].id`; `[*]` is its first item.
-fn read_path(path: &str) -> Option<Vec<Key>> {
+/// Reads a path such as `$.items[0].id`; `[*]` is the item with this number.
+fn read_path(path: &str, item: usize) -> Option<Vec<Key>> {
     let mut rest = path.trim().strip_prefix('$')?;
     let mut keys = Vec::new();
     while !rest.is_empty() {
@@ -147,7 +153,7 @@ fn read_path(path: &str) -> Option<Vec<Key>> {
             let (inner, after) = after.split_once(']')?;
             let name = inner.trim_matches(['\'', '"']);
             keys.push(match inner {
-                "*" => Key::Item(0),
+                "*" => Key::Item(item),
                 _ if name.len() < inner.len() => Key::Field(name.to_owned()),
                 _ => Key::Item(inner.parse().ok()?),
             });
@@ -167,6 +173,50 @@ fn read_path(path: &str) -> Option<Vec<Key>> {
     Some(keys)
 }
 
+/// The match of several that an extractor takes.
+#[derive(Debug, Clone, Copy)]
+enum Match {
+    /// A random one, which is the first one here.
+    Random,
+    /// All, each with a number behind the name of the variable; the first one is known here.
+    All,
+    /// The one with this number, from zero.
+    Nth(usize),
+}
+
+impl Match {
+    /// Reads a number of a plan. Without one, the match is random.
+    fn read(number: &str) -> Option<Self> {
+        match number.trim() {
+            "" | "0" => Some(Self::Random),
+            "-1" => Some(Self::All),
+            number => Some(Self::Nth(number.parse::<usize>().ok()?.checked_sub(1)?)),
+        }
+    }
+
+    /// Returns the variable with a value that is the only one, or one of several.
+    fn variable(
+        self,
+        name: &str,
+        origin: Option<Origin>,
+        is_one: bool,
+        migration: &mut Migration,
+    ) -> (String, Option<Text>) {
+        let name = match self {
+            Self::All => format!("{}_1", name.trim()),
+            _ => name.trim().to_owned(),
+        };
+        let value = origin.map(|origin| match self {
+            Self::Random if !is_one => {
+                let why = "the plan takes a random one of several";
+                migration.refer_because(origin, false, Confidence::Possible, why)
+            }
+            _ => migration.refer(origin, false),
+        });
+        (name, value)
+    }
+}
+
 /// Returns the variables that an extractor sets, with the values where these are known. None at all are code.
 pub(super) fn apply_extractor(
     extractor: &Element,
@@ -174,62 +224,49 @@ pub(super) fn apply_extractor(
     migration: &mut Migration,
 ) -> Vec<(String, Option<Text>)> {
     let text = |name: &str| extractor.text_of(name);
-    let split = |name: &str| {
-        text(name)
-            .split(';')
-            .map(|part| part.trim().to_owned())
-            .collect::<Vec<_>>()
-    };
-    let is_first = |number: &str| ["", "0", "1"].contains(&number.trim());
-    let one = |name: &str, origin: Option<Origin>, migration: &mut Migration| {
-        let value = origin.map(|origin| migration.refer(origin, false));
-        vec![(name.trim().to_owned(), value)]
-    };
-    match extractor.class() {
-        "JSONPostProcessor" => {
-            let names = split("JSONPostProcessor.referenceNames");
-            let paths = split("JSONPostProcessor.jsonPathExprs");
-            let numbers = split("JSONPostProcessor.match_numbers");
-            let found = names
-                .into_iter()
-                .zip(paths)
-                .enumerate()
-                .map(|(at, (name, path))| {
-                    let number = numbers.get(at).map_or("", String::as_str);
-                    let path = read_path(&path).filter(|_| is_first(number));
-                    let origin = path.map(|path| Origin::Body { exchange, path });
-                    (name, origin.map(|origin| migration.refer(origin, false)))
-                });
-            found.collect()
-        }
+    let list = |name: &str| text(name).split(';').map(str::trim).collect::<Vec<_>>();
+    let is_of_answer = is_of_answer(extractor, "Sample.scope");
+    if extractor.class() == "JSONPostProcessor" {
+        let paths = list("JSONPostProcessor.jsonPathExprs");
+        let numbers = list("JSONPostProcessor.match_numbers");
+        let names = list("JSONPostProcessor.referenceNames")
+            .into_iter()
+            .zip(paths);
+        let found = names.enumerate().map(|(at, (name, path))| {
+            let number = Match::read(numbers.get(at).copied().unwrap_or_default());
+            let item = match number {
+                Some(Match::Nth(item)) => item,
+                _ => 0,
+            };
+            let is_one = !path.contains('*');
+            // Of one value, there is no second one.
+            let is_fit = number.is_some()
+                && is_of_answer
+                && (is_one && item == 0 || path.matches('*').count() == 1);
+            let path = read_path(path, item).filter(|_| is_fit);
+            let origin = path.map(|path| Origin::Body { exchange, path });
+            let number = number.unwrap_or(Match::Nth(0));
+            number.variable(name, origin, is_one, migration)
+        });
+        return found.collect();
+    }
+    let (kind, origin) = match extractor.class() {
         "RegexExtractor" => {
             let pattern = text("RegexExtractor.regex");
-            let is_fit = is_first(text("RegexExtractor.match_number"))
-                && ["$1$", ""].contains(&text("RegexExtractor.template").trim());
+            let is_whole = ["$1$", ""].contains(&text("RegexExtractor.template").trim());
             let origin = match text("RegexExtractor.useHeaders") {
                 "" | "false" | "unescaped" => find_in_pattern(exchange, pattern),
                 "true" => header_of(exchange, pattern),
                 _ => None,
             };
-            one(
-                text("RegexExtractor.refname"),
-                origin.filter(|_| is_fit),
-                migration,
-            )
+            ("RegexExtractor", origin.filter(|_| is_whole))
         }
         "BoundaryExtractor" => {
-            let (before, after) = (
-                text("BoundaryExtractor.lboundary"),
-                text("BoundaryExtractor.rboundary"),
-            );
+            let before = text("BoundaryExtractor.lboundary");
+            let after = text("BoundaryExtractor.rboundary");
+            let is_body = ["", "false"].contains(&text("BoundaryExtractor.useHeaders"));
             let origin = find_between(exchange, before, after);
-            let is_fit = is_first(text("BoundaryExtractor.match_number"))
-                && ["", "false"].contains(&text("BoundaryExtractor.useHeaders"));
-            one(
-                text("BoundaryExtractor.refname"),
-                origin.filter(|_| is_fit),
-                migration,
-            )
+            ("BoundaryExtractor", origin.filter(|_| is_body))
         }
         "HtmlExtractor" => {
             let selector = text("HtmlExtractor.expr");
@@ -246,10 +283,23 @@ pub(super) fn apply_extractor(
                     number: 0,
                 },
             });
-            one(text("HtmlExtractor.refname"), origin, migration)
+            ("HtmlExtractor", origin)
         }
-        _ => Vec::new(),
-    }
+        _ => return Vec::new(),
+    };
+    let number = Match::read(text(&format!("{kind}.match_number")));
+    let is_first = !matches!(number, None | Some(Match::Nth(1..)));
+    let number = number.unwrap_or(Match::Nth(0));
+    // A header, or a field of a page, is one.
+    let is_one = !matches!(origin, Some(Origin::Between { .. }));
+    let origin = origin.filter(|_| is_first && is_of_answer);
+    let name = text(&format!("{kind}.refname"));
+    vec![number.variable(name, origin, is_one, migration)]
+}
+
+/// Returns true where an assertion or an extractor looks at the answer, and not at a variable.
+fn is_of_answer(element: &Element, scope: &str) -> bool {
+    ["", "parent", "all"].contains(&element.text_of(scope))
 }
 
 /// Returns the header that a pattern such as `Location: (.*)` takes.

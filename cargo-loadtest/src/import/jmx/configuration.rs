@@ -1,15 +1,15 @@
 //! Elements that say something about all samplers at their level and below: headers, variables, data.
 
 use super::element::{Element, Item};
-use super::plan::{Around, PlanReader, SILENT};
+use super::plan::{Around, PlanReader, is_silent};
 use super::sampler::add_headers;
 use super::variables::{Variable, Variables, numbers, resolve};
 use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text};
 use crate::import::text::singular;
 
-impl PlanReader {
+impl<'e> PlanReader<'e> {
     /// Adds what the elements of one level say about all samplers there and below.
-    pub(super) fn configure<'e>(&mut self, items: &[Item<'e>], around: &mut Around<'e>) {
+    pub(super) fn configure(&mut self, items: &[Item<'e>], around: &mut Around<'e>) {
         for item in items.iter().filter(|item| item.element.is_enabled()) {
             let element = item.element;
             let class = element.class();
@@ -17,8 +17,13 @@ impl PlanReader {
                 "HeaderManager" => add_headers(&mut around.settings.headers, element),
                 "ConfigTestElement" | "HttpDefaults" => around.settings.defaults.push(element),
                 "CookieManager" => {
-                    around.settings.keeps_cookies =
-                        !element.is_set("CookieManager.clearEachIteration");
+                    let sent = element.list("CookieManager.cookies");
+                    if !sent.is_empty() {
+                        let words = "its cookies are not sent: write a `header(\"cookie\", ..)`";
+                        self.migration.note(&element.span, words);
+                        sent.iter().for_each(Element::mark_all);
+                    }
+                    self.cookies = Some(element);
                 }
                 "AuthManager" => around
                     .settings
@@ -31,16 +36,15 @@ impl PlanReader {
                 }
                 _ if class.ends_with("Timer") => around.timers.push(element),
                 _ if class.ends_with("Assertion") => around.assertions.push(element),
-                _ if SILENT.contains(&class) => {}
+                _ if is_silent(class) => {}
                 _ if class.ends_with("Extractor") || class.ends_with("PostProcessor") => {
                     around.extractors.push(element);
                 }
                 _ if class.ends_with("PreProcessor") || class == "UserParameters" => {
                     self.leave_code(item);
                     for name in element.list("UserParameters.names") {
-                        around
-                            .variables
-                            .insert(name.text.clone(), Variable::Unknown);
+                        let name = name.text().to_owned();
+                        around.variables.insert(name, Variable::Unknown);
                     }
                 }
                 _ => {}
@@ -69,17 +73,29 @@ impl PlanReader {
             );
             self.migration.note(&element.span, words);
         }
+        let is_once = element.text_of("recycle") == "false";
+        let stops = element.is_set("stopThread");
         let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
         let feed = Feed {
             name: singular(stem.split('.').next().unwrap_or_default()),
             source: FeedSource::Csv(file.clone()),
-            order: match element.text_of("shareMode") {
-                "shareMode.thread" => FeedOrder::PerUser,
-                _ => FeedOrder::Sequential,
-            },
-            stops: element.text_of("recycle") == "false"
-                && element.text_of("shareMode") != "shareMode.thread",
+            order: FeedOrder::Sequential,
+            stops: is_once && stops,
         };
+        let words = match element.text_of("shareMode") {
+            "shareMode.thread" => "each user reads all rows from the first one",
+            "shareMode.group" => "",
+            _ if self.groups > 1 => "the groups of threads share the rows",
+            _ => "",
+        };
+        if !words.is_empty() {
+            let words = format!("{words} of `{file}` in the plan; here the users of a scenario do");
+            self.migration.note(&element.span, words);
+        }
+        if is_once && !stops {
+            let words = format!("after the last row of `{file}` the first one comes again");
+            self.migration.note(&element.span, words);
+        }
         let number = self.migration.feed(format!("{:?}", element.span), feed);
         if names.trim().is_empty() {
             let words = format!(

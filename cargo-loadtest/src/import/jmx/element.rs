@@ -4,21 +4,27 @@ use crate::import::source::{Input, Mistake, Span};
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 /// Deepest nesting of elements.
 const DEEPEST: usize = 200;
+/// Properties with the values that change nothing, besides an empty one, `false` and `0`. A `*` is any value.
+const DEFAULTS: &str = include_str!("../data/jmx-defaults.tsv");
 
-/// An element.
+/// An element, which knows whether anybody has read it.
+///
+/// What is left unread at the end is told, so that nothing of a plan is lost in silence.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Element {
     pub(super) tag: String,
     pub(super) attributes: Vec<(String, String)>,
     /// The text in it, without that of its children.
-    pub(super) text: String,
+    text: String,
     pub(super) children: Vec<Element>,
     /// The place of its first tag.
     pub(super) span: Span,
+    is_read: Cell<bool>,
 }
 
 /// An element of a plan, with those below it.
@@ -158,22 +164,77 @@ impl Element {
         self.attribute("enabled") != "false"
     }
 
+    /// Notes that it has been read.
+    pub(super) fn mark(&self) {
+        self.is_read.set(true);
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.is_read.get()
+    }
+
+    /// Notes that it has been read, with all in it.
+    pub(super) fn mark_all(&self) {
+        self.mark();
+        self.children.iter().for_each(Self::mark_all);
+    }
+
     /// Returns the property with a name.
     pub(super) fn property(&self, name: &str) -> Option<&Element> {
-        self.children
-            .iter()
-            .find(|child| child.attribute("name") == name)
+        self.mark();
+        let found = self.children.iter().find(|child| child.name() == name);
+        found.inspect(|found| found.mark())
+    }
+
+    /// Returns the name of a property; that of an object is a child.
+    fn name(&self) -> &str {
+        match self.child("name") {
+            Some(name) => &name.text,
+            None => self.attribute("name"),
+        }
+    }
+
+    fn child(&self, tag: &str) -> Option<&Element> {
+        self.children.iter().find(|child| child.tag == tag)
+    }
+
+    /// Returns the text of a property; that of an object is in its `value`.
+    pub(super) fn text(&self) -> &str {
+        self.mark();
+        self.value()
+    }
+
+    fn value(&self) -> &str {
+        &self.child("value").unwrap_or(self).text
     }
 
     /// Returns the text of a property.
     pub(super) fn text_of(&self, name: &str) -> &str {
-        self.property(name)
-            .map_or("", |property| property.text.as_str())
+        self.property(name).map_or("", Element::text)
     }
 
     /// Returns true where a property is `true`.
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.text_of(name).trim() == "true"
+    }
+
+    /// Returns the properties that nobody has read, and that are not as usual; `list` is the name of what they are in.
+    pub(super) fn unread<'e>(&'e self, list: &'e str) -> Vec<(&'e str, &'e Span)> {
+        let mut unread = Vec::new();
+        for child in &self.children {
+            // The items of a list have numbers, or no names.
+            let name = child.name();
+            let is_number = name
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'-');
+            let name = if is_number { list } else { name };
+            if !child.children.is_empty() && child.child("value").is_none() {
+                unread.extend(child.unread(name));
+            } else if !child.is_read() && !is_default(name, child.value().trim()) {
+                unread.push((name, &child.span));
+            }
+        }
+        unread
     }
 
     /// Returns the elements of a collection.
@@ -185,6 +246,22 @@ impl Element {
     pub(super) fn arguments(&self, name: &str) -> &[Element] {
         self.property(name)
             .map_or(&[], |arguments| arguments.list("Arguments.arguments"))
+    }
+}
+
+impl Item<'_> {
+    /// Notes that all of it has been read.
+    pub(super) fn mark_all(&self) {
+        self.element.mark_all();
+        self.items.iter().for_each(Item::mark_all);
+    }
+
+    /// Returns true where requests are below it, also by way of another part of the plan.
+    pub(super) fn has_requests(&self) -> bool {
+        self.items.iter().any(|below| {
+            let class = below.element.class();
+            class.starts_with("HTTPSampler") || class == "ModuleController" || below.has_requests()
+        })
     }
 }
 
@@ -204,18 +281,39 @@ pub(super) fn pair_items(tree: &Element) -> Vec<Item<'_>> {
     items
 }
 
+/// Returns true for a value that changes nothing.
+pub(super) fn is_default(name: &str, value: &str) -> bool {
+    let mut rows = DEFAULTS.lines().map(|row| row.split('\t'));
+    let row = rows.find_map(|mut row| (row.next() == Some(name)).then_some(row));
+    match row {
+        Some(mut usual) => value.is_empty() || usual.any(|usual| usual == "*" || usual == value),
+        None => ["", "false", "0"].contains(&value),
+    }
+}
+
 /// Returns the name of an element and its texts: conditions, scripts.
 pub(super) fn describe(element: &Element) -> String {
     let mut words = format!("{} {}", element.class(), element.title());
-    let mut open: Vec<&Element> = element.children.iter().rev().collect();
-    while let Some(child) = open.pop() {
-        let text = child.text.trim();
-        let name = child.attribute("name");
-        if !text.is_empty() && child.children.is_empty() && !["true", "false"].contains(&text) {
-            let name = name.rsplit('.').next().unwrap_or_default();
-            let _ = write!(words, "\n{name}: {text}");
-        }
-        open.extend(child.children.iter().rev());
+    for (name, text) in texts_of(element) {
+        let _ = write!(words, "\n{name}: {text}");
     }
     words
+}
+
+/// Returns the texts of an element, each with the last word of its name.
+pub(super) fn texts_of(element: &Element) -> Vec<(&str, &str)> {
+    element.mark_all();
+    let mut texts = Vec::new();
+    let mut open: Vec<&Element> = element.children.iter().rev().collect();
+    while let Some(child) = open.pop() {
+        let (name, text) = (child.name(), child.value().trim());
+        let is_leaf = child.children.is_empty() || child.child("value").is_some();
+        if is_leaf && !["", "true", "false"].contains(&text) {
+            texts.push((name.rsplit('.').next().unwrap_or_default(), text));
+        }
+        if !is_leaf {
+            open.extend(child.children.iter().rev());
+        }
+    }
+    texts
 }

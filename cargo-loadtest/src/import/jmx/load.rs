@@ -59,7 +59,7 @@ pub(super) fn read_load(
             let cells = row
                 .children
                 .iter()
-                .map(|cell| cell.text.trim().parse::<f64>().ok());
+                .map(|cell| cell.text().trim().parse::<f64>().ok());
             let cells: Option<Vec<f64>> = cells.collect();
             match cells.as_deref() {
                 Some([users, delay, ramp, hold, end, ..]) => {

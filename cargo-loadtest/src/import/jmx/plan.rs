@@ -8,32 +8,44 @@ use super::sampler::{Settings, read_sampler};
 use super::variables::{Variable, Variables, read_number};
 use crate::import::migration::Migration;
 use crate::import::recording::{Dropped, Group, Runs, ScenarioSettings};
+use crate::import::source::Span;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 /// Most requests.
 const MOST_REQUESTS: usize = 2000;
 /// Elements that show or store results, or change nothing.
-pub(super) const SILENT: [&str; 9] = [
-    "ResultCollector",
+const SILENT: [&str; 5] = [
     "BackendListener",
     "Summariser",
     "DebugSampler",
     "DebugPostProcessor",
-    "CacheManager",
-    "DNSCacheManager",
-    "TestPlan",
-    "MailerResultCollector",
+    "WorkBench",
 ];
 
+/// Returns true for an element that no journey has.
+pub(super) fn is_silent(class: &str) -> bool {
+    SILENT.contains(&class) || class.ends_with("ResultCollector")
+}
+
 /// The state of a plan.
-pub(super) struct PlanReader {
+pub(super) struct PlanReader<'e> {
     pub(super) migration: Migration,
-    /// Elements that are switched off.
-    pub(super) disabled: usize,
+    pub(super) plan: &'e [Item<'e>],
+    /// The groups of threads that share what is configured.
+    pub(super) groups: usize,
     pub(super) transactions: Vec<String>,
+    /// The names of transactions that are taken.
+    pub(super) taken: HashSet<String>,
     pub(super) runs: Runs,
     pub(super) choices: usize,
+    /// The first exchange of the innermost part that some journeys do not have.
+    pub(super) part: usize,
+    /// Modules around the current element.
+    pub(super) modules: usize,
+    /// The cookie manager of the group.
+    pub(super) cookies: Option<&'e Element>,
 }
 
 /// What the elements around an item say about it.
@@ -46,28 +58,33 @@ pub(super) struct Around<'e> {
     pub(super) extractors: Vec<&'e Element>,
 }
 
-impl PlanReader {
-    pub(super) fn new() -> Self {
+impl<'e> PlanReader<'e> {
+    pub(super) fn new(plan: &'e [Item<'e>]) -> Self {
         Self {
             migration: Migration::default(),
-            disabled: 0,
+            plan,
+            groups: 0,
             transactions: Vec::new(),
+            taken: HashSet::new(),
             runs: Runs::Always,
             choices: 0,
+            part: 0,
+            modules: 0,
+            cookies: None,
         }
     }
 
     /// Follows all groups of threads of a plan.
-    pub(super) fn run_plan(&mut self, items: &[Item<'_>]) {
-        let mut around = Around::default();
-        for item in items {
+    pub(super) fn run_plan(&mut self) {
+        for item in self.plan {
             let element = item.element;
             if element.class() == "TestPlan" && element.is_enabled() {
+                let mut around = Around::default();
                 define(
                     &mut around.variables,
                     element.arguments("TestPlan.user_defined_variables"),
                 );
-                self.run_groups(&item.items, &around);
+                self.run_groups(item, around);
             } else if element.class() == "WorkBench" {
                 self.migration
                     .note(&element.span, "the workbench is left out");
@@ -75,23 +92,34 @@ impl PlanReader {
         }
     }
 
-    fn run_groups<'e>(&mut self, items: &[Item<'e>], around: &Around<'e>) {
-        let mut around = around.clone();
-        self.configure(items, &mut around);
-        for item in items
-            .iter()
-            .filter(|item| item.element.class().ends_with("ThreadGroup"))
-        {
-            if self.is_enabled(item) {
-                self.run_group(item, &around);
-            }
+    fn run_groups(&mut self, plan: &Item<'e>, mut around: Around<'e>) {
+        let is_group = |item: &&Item<'e>| {
+            item.element.class().ends_with("ThreadGroup") && item.element.is_enabled()
+        };
+        let groups = plan.items.iter().filter(is_group);
+        let measured = groups
+            .clone()
+            .filter(|item| when_alone(item.element).is_none());
+        self.groups = measured.count();
+        if !plan.element.is_set("TestPlan.serialize_threadgroups") && self.groups > 1 {
+            let words =
+                "its groups of threads run at the same time: run the scenarios with `--mix`";
+            self.migration.note(&plan.element.span, words);
+        }
+        self.configure(&plan.items, &mut around);
+        self.groups = 1;
+        let cookies = self.cookies;
+        for item in groups {
+            self.cookies = cookies;
+            self.run_group(item, around.clone());
         }
     }
 
-    fn run_group<'e>(&mut self, item: &Item<'e>, around: &Around<'e>) {
+    fn run_group(&mut self, item: &Item<'e>, mut around: Around<'e>) {
         let element = item.element;
         self.migration.begin_scenario();
-        let mut around = around.clone();
+        self.taken.clear();
+        self.part = self.migration.recording.exchanges.len();
         self.configure(&item.items, &mut around);
         let (mut load, notes) = read_load(element, &around.variables, &mut self.migration);
         let title = element.title();
@@ -99,13 +127,19 @@ impl PlanReader {
             self.migration
                 .note(&element.span, format!("{title}: {words}"));
         }
-        if ["SetupThreadGroup", "PostThreadGroup"].contains(&element.class()) {
-            let when = if element.class() == "SetupThreadGroup" {
-                "before"
-            } else {
-                "after"
-            };
+        if let Some(when) = when_alone(element) {
             let words = format!("`{title}` is a scenario of its own: run it {when} the others");
+            self.migration.note(&element.span, words);
+        }
+        let on_error = element.text_of("ThreadGroup.on_sample_error");
+        if on_error.starts_with("stop") {
+            let what = if on_error == "stopthread" {
+                "user"
+            } else {
+                "test"
+            };
+            let words =
+                format!("{title}: an error ends the {what} in the plan, and the journey here");
             self.migration.note(&element.span, words);
         }
         let mut variables = around.variables.clone();
@@ -115,73 +149,117 @@ impl PlanReader {
         let name = "ThreadGroup.delay";
         let delay = read_number(element, name, &variables, &mut self.migration);
         let start = delay
-            .filter(|delay| (0.001..1e8).contains(delay))
+            .filter(|delay| (0.001..1e8).contains(delay) && element.is_set("ThreadGroup.scheduler"))
             .map(Duration::from_secs_f64);
+        let is_same_user = element.text_of("ThreadGroup.same_user_on_next_iteration") != "false";
+        let cookies = self.cookies.filter(|cookies| {
+            cookies.text_of("CookieManager.policy").to_lowercase() != "ignorecookies"
+        });
+        let keeps_cookies = cookies.is_some_and(|cookies| {
+            let is_cleared = cookies.is_set("CookieManager.clearEachIteration");
+            match cookies.is_set("CookieManager.controlledByThreadGroup") {
+                true => is_same_user,
+                false => !is_cleared,
+            }
+        });
+        let drops_cookies = cookies.is_none() && self.migration.scenario_mut().len() > 1;
         self.migration.end_scenario(Group {
             name: title.to_owned(),
             description: Some(element.text_of("TestPlan.comments").to_owned()),
             settings: ScenarioSettings {
                 load,
                 start,
-                keeps_cookies: around.settings.keeps_cookies,
+                keeps_cookies,
+                drops_cookies,
+                stops_on_failure: !["", "continue"].contains(&on_error),
                 ..ScenarioSettings::default()
             },
         });
     }
 
-    /// Returns true for an element that is not switched off, and counts those that are.
-    pub(super) fn is_enabled(&mut self, item: &Item<'_>) -> bool {
-        if !item.element.is_enabled() {
-            self.disabled += 1;
-            self.drop_samplers(item);
+    /// Notes each kind of element and property that nobody has read. Returns how many elements are switched off.
+    pub(super) fn note_unread(&mut self) -> usize {
+        let is_full = self.migration.recording.exchanges.len() >= MOST_REQUESTS;
+        let mut unread: Vec<(String, &Span, usize)> = Vec::new();
+        let mut disabled = 0;
+        let mut open: Vec<&Item<'e>> = self.plan.iter().rev().collect();
+        while let Some(item) = open.pop() {
+            let (element, class) = (item.element, item.element.class());
+            if !element.is_enabled() {
+                disabled += 1;
+                self.drop_samplers(item, "disabled");
+                continue;
+            }
+            if is_silent(class) || is_full {
+                continue;
+            }
+            let mut found: Vec<(String, &Span)> = Vec::new();
+            if element.is_read() {
+                let properties = element.unread(class).into_iter();
+                let named = |(name, span)| (format!("`{name}` of `{class}`"), span);
+                found.extend(properties.map(named));
+                open.extend(item.items.iter().rev());
+            } else {
+                found.push((format!("`{class}`"), &element.span));
+                self.drop_samplers(item, "in no group of threads");
+            }
+            for (what, span) in found {
+                match unread.iter_mut().find(|(known, ..)| *known == what) {
+                    Some((_, _, more)) => *more += 1,
+                    None => unread.push((what, span, 0)),
+                }
+            }
         }
-        item.element.is_enabled()
+        for (what, span, more) in unread {
+            let words = match more {
+                0 => format!("{what} is not imported"),
+                more => format!("{what} is not imported, here and at {more} more"),
+            };
+            self.migration.note(span, words);
+        }
+        disabled
     }
 
-    fn drop_samplers(&mut self, item: &Item<'_>) {
+    pub(super) fn drop_samplers(&mut self, item: &Item<'_>, why: &str) {
         if item.element.class().starts_with("HTTPSampler") {
             self.migration.recording.dropped.push(Dropped {
                 span: item.element.span.clone(),
                 what: item.element.title().to_owned(),
-                why: "disabled".to_owned(),
+                why: why.to_owned(),
             });
         }
         for below in &item.items {
-            self.drop_samplers(below);
+            self.drop_samplers(below, why);
         }
     }
 
     /// Follows the samplers and controllers of one level.
-    pub(super) fn run_items<'e>(
+    pub(super) fn run_items(
         &mut self,
         items: &[Item<'e>],
         around: &Around<'e>,
         variables: &mut Variables,
     ) {
-        for item in items {
+        for item in items.iter().filter(|item| item.element.is_enabled()) {
             if self.migration.recording.exchanges.len() >= MOST_REQUESTS {
                 self.migration
                     .note_once(&item.element.span, "it has more requests than are imported");
                 return;
             }
-            if self.is_enabled(item) {
-                self.run_item(item, around, variables);
-            }
+            self.run_item(item, around, variables);
         }
     }
 
-    pub(super) fn run_sampler<'e>(
+    pub(super) fn run_sampler(
         &mut self,
         item: &Item<'e>,
         around: &Around<'e>,
         variables: &mut Variables,
     ) {
-        let mut around = around.clone();
-        around.variables.clone_from(variables);
-        self.configure(&item.items, &mut around);
-        for below in &item.items {
-            let is_known = self.is_enabled(below) && !is_config(below.element.class());
-            if is_known && !SILENT.contains(&below.element.class()) {
+        let around = self.around_sampler(item, around, variables);
+        for below in item.items.iter().filter(|item| item.element.is_enabled()) {
+            let class = below.element.class();
+            if !is_config(class) && !is_silent(class) {
                 self.leave_code(below);
             }
         }
@@ -203,9 +281,7 @@ impl PlanReader {
         exchange.settings.runs = self.runs;
         let transaction = self.transactions.join(" / ");
         exchange.settings.transaction = Some(transaction).filter(|name| !name.is_empty());
-        for timer in &around.timers {
-            self.run_timer(timer, &around.variables);
-        }
+        self.run_timers(&around, true);
         let number = self.migration.push(exchange);
         for assertion in &around.assertions {
             if !apply_assertion(assertion, number, &around.variables, &mut self.migration) {
@@ -215,7 +291,7 @@ impl PlanReader {
         }
         for extractor in &around.extractors {
             let found = apply_extractor(extractor, number, &mut self.migration);
-            if found.is_empty() {
+            if found.is_empty() || found.iter().any(|(_, value)| value.is_none()) {
                 self.leave_element(extractor);
                 self.migration.place_last(number);
             }
@@ -224,6 +300,19 @@ impl PlanReader {
                 variables.insert(name, value);
             }
         }
+    }
+
+    /// Returns what the elements around a sampler, and those below it, say about it.
+    pub(super) fn around_sampler(
+        &mut self,
+        item: &Item<'e>,
+        around: &Around<'e>,
+        variables: &Variables,
+    ) -> Around<'e> {
+        let mut around = around.clone();
+        around.variables.clone_from(variables);
+        self.configure(&item.items, &mut around);
+        around
     }
 
     pub(super) fn leave_element(&mut self, element: &Element) {
@@ -235,24 +324,27 @@ impl PlanReader {
 
     /// Leaves an element and those below it as a comment.
     pub(super) fn leave_code(&mut self, item: &Item<'_>) {
+        item.mark_all();
         let mut text = describe(item.element);
         let mut open: Vec<(usize, &Item<'_>)> =
             item.items.iter().rev().map(|below| (1, below)).collect();
         while let Some((depth, below)) = open.pop() {
             let element = below.element;
-            let method = element.text_of("HTTPSampler.method");
-            let path = element.text_of("HTTPSampler.path");
             let margin = "  ".repeat(depth);
-            let _ = write!(
-                text,
-                "\n{margin}{} {} {method} {path}",
-                element.class(),
-                element.title()
-            );
+            let _ = write!(text, "\n{margin}{} {}", element.class(), element.title());
             open.extend(below.items.iter().rev().map(|below| (depth + 1, below)));
         }
         let what = format!("`{}`", item.element.class());
         self.migration
             .leave_code(item.element.span.clone(), &text, &what);
+    }
+}
+
+/// Returns when a group runs that is no part of the load.
+fn when_alone(group: &Element) -> Option<&'static str> {
+    match group.class() {
+        "SetupThreadGroup" => Some("before"),
+        "PostThreadGroup" => Some("after"),
+        _ => None,
     }
 }

@@ -20,8 +20,6 @@ pub(super) struct Settings<'e> {
     /// Headers, each with its name and its value.
     pub(super) headers: Vec<(String, String)>,
     pub(super) credentials: Vec<&'e Element>,
-    /// True where cookies last from iteration to iteration.
-    pub(super) keeps_cookies: bool,
 }
 
 /// Adds the headers of a manager; they replace those of the same name.
@@ -44,12 +42,13 @@ pub(super) fn read_sampler(
     migration: &mut Migration,
 ) -> Result<Exchange, String> {
     let sources = || std::iter::once(element).chain(settings.defaults.iter().rev().copied());
+    // All are read, so that no default is said to be left out where a request has a value of its own.
     let raw = |name: &str| {
-        let mut texts = sources().map(|source| source.text_of(name).trim());
-        texts
-            .find(|text| !text.is_empty())
-            .unwrap_or_default()
-            .to_owned()
+        let texts: Vec<&str> = sources()
+            .map(|source| source.text_of(name).trim())
+            .collect();
+        let mut given = texts.into_iter().filter(|text| !text.is_empty());
+        given.next().unwrap_or_default().to_owned()
     };
     let text = |name: &str, migration: &mut Migration| resolve(&raw(name), variables, migration);
     let method = text("HTTPSampler.method", migration);
@@ -68,23 +67,23 @@ pub(super) fn read_sampler(
         ..Exchange::default()
     };
     let path = text("HTTPSampler.path", migration);
+    let [scheme, domain, port] =
+        ["protocol", "domain", "port"].map(|part| raw(&format!("HTTPSampler.{part}")));
     let url = if ["http://", "https://"]
         .iter()
         .any(|scheme| path.start().starts_with(scheme))
     {
         path
     } else {
-        let scheme = text("HTTPSampler.protocol", migration);
+        let scheme = resolve(&scheme, variables, migration);
         let scheme = match scheme.as_literal() {
             Some(scheme) if scheme.eq_ignore_ascii_case("https") => "https",
             Some("" | "http") | None => "http",
             Some(scheme) if scheme.eq_ignore_ascii_case("http") => "http",
             Some(_) => return Err("this is not HTTP".to_owned()),
         };
-        let (domain, port) = (
-            text("HTTPSampler.domain", migration),
-            text("HTTPSampler.port", migration),
-        );
+        let domain = resolve(&domain, variables, migration);
+        let port = resolve(&port, variables, migration);
         let mut url = Text::default();
         if !domain.is_empty() {
             url.push_str(&format!("{scheme}://"));
@@ -101,14 +100,21 @@ pub(super) fn read_sampler(
         url
     };
     set_request(&mut exchange, element, settings, variables, migration, &url)?;
-    let millis = raw("HTTPSampler.response_timeout");
-    exchange.timeout = millis.parse().ok().map(Duration::from_millis);
-    let is_set = |name: &str| element.is_set(name);
-    if is_set("HTTPSampler.follow_redirects") || is_set("HTTPSampler.auto_redirects") {
+    let millis = text("HTTPSampler.response_timeout", migration);
+    match millis.as_literal().unwrap_or("unknown").trim() {
+        "" | "0" => {}
+        millis => match millis.parse() {
+            Ok(millis) => exchange.timeout = Some(Duration::from_millis(millis)),
+            Err(_) => migration.note(&element.span, "its timeout is not known: write a `timeout`"),
+        },
+    }
+    let follows = ["follow_redirects", "auto_redirects"]
+        .map(|name| element.is_set(&format!("HTTPSampler.{name}")));
+    if follows.contains(&true) {
         exchange.redirects = REDIRECTS;
     }
-    if is_set("HTTPSampler.image_parser") {
-        let words = "the pictures and scripts of its page are not loaded";
+    if raw("HTTPSampler.image_parser") == "true" {
+        let words = "the pictures and scripts of pages are not loaded, here and elsewhere";
         migration.note_once(&element.span, words);
     }
     Ok(exchange)
@@ -131,8 +137,12 @@ fn set_request(
         .defaults
         .iter()
         .flat_map(|defaults| defaults.arguments("HTTPsampler.Arguments"));
-    let is_raw = element.is_set("HTTPSampler.postBodyRaw");
+    let is_multipart = element.is_set("HTTPSampler.DO_MULTIPART_POST");
     let has_body = !["GET", "HEAD", "DELETE", "OPTIONS"].contains(&exchange.method.as_str());
+    // Without names, the values are the body.
+    let mut names = own.iter().map(|argument| argument.text_of("Argument.name"));
+    let is_raw = element.is_set("HTTPSampler.postBodyRaw")
+        || has_body && !own.is_empty() && names.all(str::is_empty);
     let files = element.property("HTTPsampler.Files");
     let files = files.map_or(&[][..], |files| files.list("HTTPFileArgs.files"));
     let mut url = url.clone();
@@ -150,9 +160,9 @@ fn set_request(
         } else {
             Body::Text(body)
         };
-    } else if has_body && (element.is_set("HTTPSampler.DO_MULTIPART_POST") || !files.is_empty()) {
+    } else if has_body && (is_multipart || !files.is_empty()) {
         let mut parts = Vec::new();
-        for argument in own {
+        for argument in given.chain(own) {
             parts.push(Part {
                 name: resolve(argument.text_of("Argument.name"), variables, migration),
                 content: resolve(argument.text_of("Argument.value"), variables, migration),

@@ -4,131 +4,108 @@ use super::element::Element;
 use super::plan::{Around, PlanReader};
 use super::variables::{Variables, read_number};
 use loadtest_model::definition::{Load, Shape, Think, ThinkLaw};
+use std::f64::consts::PI;
 use std::time::Duration;
 
-impl PlanReader {
-    /// Adds the pause of a timer after the request before.
-    pub(super) fn run_timer(&mut self, timer: &Element, variables: &Variables) {
+impl<'e> PlanReader<'e> {
+    /// Adds the pauses before a sampler; that of a request is the next one.
+    pub(super) fn run_timers(&mut self, around: &Around<'e>, is_request: bool) {
+        for timer in &around.timers {
+            if timer.class().ends_with("ThroughputTimer") {
+                continue;
+            }
+            match self.read_timer(timer, &around.variables) {
+                Some(think) => self.pause(think, is_request),
+                None => self.leave_element(timer),
+            }
+        }
+    }
+
+    /// Adds a pause: before the next request, or in the part of the plan that is being read.
+    pub(super) fn pause(&mut self, think: Think, is_of_next: bool) {
+        let next = self.migration.recording.exchanges.len();
+        if is_of_next || next == self.part {
+            self.migration.pause(next, true, think);
+        } else {
+            self.migration.pause(next - 1, false, think);
+        }
+    }
+
+    fn read_timer(&mut self, timer: &Element, variables: &Variables) -> Option<Think> {
         let mut millis = |name: &str| {
+            if timer.text_of(name).trim().is_empty() {
+                return Some(0.0);
+            }
             let millis = read_number(timer, name, variables, &mut self.migration);
             millis.filter(|millis| (0.0..1e9).contains(millis))
         };
+        let delay = millis("ConstantTimer.delay")?;
+        let range = millis("RandomTimer.range")?;
         let time = |millis: f64| Duration::from_secs_f64(millis / 1e3);
-        let delay = millis("ConstantTimer.delay");
-        let range = millis("RandomTimer.range");
-        let think = match (timer.class(), delay, range) {
-            ("ConstantTimer", Some(delay), _) => Some(Think::Uniform {
-                min: time(delay),
-                max: time(delay),
-            }),
-            ("UniformRandomTimer", delay, Some(range)) => Some(Think::Uniform {
-                min: time(delay.unwrap_or(0.0)),
-                max: time(delay.unwrap_or(0.0) + range),
-            }),
-            ("GaussianRandomTimer", Some(delay), Some(range)) if delay > 0.0 => {
-                Some(Think::Random {
-                    law: ThinkLaw::Normal,
-                    mean: time(delay),
-                    deviation: time(range),
-                })
-            }
-            ("ConstantThroughputTimer" | "PreciseThroughputTimer", ..) => return,
-            _ => None,
+        let uniform = |min: f64, max: f64| Think::Uniform {
+            min: time(min),
+            max: time(max),
         };
-        match think {
-            Some(think) => self.think(&think),
-            None => self.leave_element(timer),
-        }
+        let normal = |mean: f64, deviation: f64| match deviation < 1.0 {
+            true => uniform(mean, mean),
+            false => Think::Random {
+                law: ThinkLaw::Normal,
+                mean: time(mean),
+                deviation: time(deviation),
+            },
+        };
+        Some(match timer.class() {
+            "ConstantTimer" => uniform(delay, delay),
+            "UniformRandomTimer" => uniform(delay, delay + range),
+            "GaussianRandomTimer" if delay > 0.0 => normal(delay, range),
+            // Without a mean, the plan takes absolute values.
+            "GaussianRandomTimer" => {
+                normal(range * (2.0 / PI).sqrt(), range * (1.0 - 2.0 / PI).sqrt())
+            }
+            "PoissonRandomTimer" => normal(delay + range, range.sqrt()),
+            _ => return None,
+        })
     }
 
-    /// Adds a pause after the last request; before the first one there is none.
-    pub(super) fn think(&mut self, think: &Think) {
-        let Some(last) = self.migration.scenario_mut().last_mut() else {
+    /// Makes the load a rate, where a timer sets the throughput of all threads, and paces users where it is that of one.
+    pub(super) fn set_throughput(&mut self, around: &Around<'e>, load: Option<&mut Load>) {
+        let is_throughput = |timer: &&&Element| timer.class().ends_with("ThroughputTimer");
+        let Some(timer) = around.timers.iter().find(is_throughput) else {
             return;
         };
-        let sum = match (last.settings.think, *think) {
-            (
-                Some(Think::Uniform { min, max }),
-                Think::Uniform {
-                    min: low,
-                    max: high,
-                },
-            ) => Think::Uniform {
-                min: min + low,
-                max: max + high,
-            },
-            (_, think) => think,
+        let requests = self.migration.scenario_mut().len().max(1) as f64;
+        let mut number = |name| read_number(timer, name, &around.variables, &mut self.migration);
+        let (rate, period) = (number("throughput"), number("throughputPeriod"));
+        let seconds = match timer.class() {
+            "ConstantThroughputTimer" => 60.0,
+            _ => period.unwrap_or(3600.0),
         };
-        let is_pause = sum
-            != Think::Uniform {
-                min: Duration::ZERO,
-                max: Duration::ZERO,
-            };
-        last.settings.think = is_pause.then_some(sum);
-    }
-
-    /// Makes the load a rate, where a timer sets the throughput of all threads.
-    pub(super) fn set_throughput(&mut self, around: &Around<'_>, load: Option<&mut Load>) {
-        let requests = self.migration.scenario_mut().len();
-        for timer in &around.timers {
-            let number = |name: &str| timer.text_of(name).trim().parse::<f64>().ok();
-            let value = |name: &str| {
-                let children = timer.children.iter();
-                let mut found = children.filter(|child| {
-                    child
-                        .children
-                        .first()
-                        .is_some_and(|child| child.text == name)
-                });
-                found
-                    .next()
-                    .and_then(|child| child.children.get(1)?.text.trim().parse::<f64>().ok())
-            };
-            let per_second = match timer.class() {
-                "ConstantThroughputTimer" if timer.text_of("calcMode").trim() != "0" => {
-                    number("throughput")
-                        .or_else(|| value("throughput"))
-                        .map(|rate| rate / 60.0)
+        let is_of_one =
+            timer.class() == "ConstantThroughputTimer" && timer.text_of("calcMode").trim() == "0";
+        let per_second = rate.map(|rate| (rate / seconds / requests * 1e4).round() / 1e4);
+        let words = match (per_second.filter(|rate| *rate > 0.0), load) {
+            (Some(per_second), Some(load)) => match load.shape {
+                Shape::Users { .. } if is_of_one => {
+                    load.pace = Some(Duration::from_secs_f64(1.0 / per_second));
+                    return;
                 }
-                "PreciseThroughputTimer" => {
-                    let period = number("throughputPeriod").unwrap_or(3600.0);
-                    let rate = number("throughput").or_else(|| value("throughput"));
-                    rate.map(|rate| rate / period)
-                }
-                "ConstantThroughputTimer" => None,
-                _ => continue,
-            };
-            let rate = per_second.map(|rate| rate / requests.max(1) as f64);
-            let rate = rate
-                .map(|rate| (rate * 1e4).round() / 1e4)
-                .filter(|rate| *rate > 0.0);
-            match (rate, load) {
-                (Some(rate), Some(load)) => {
-                    if let Shape::Users {
-                        users,
+                Shape::Users {
+                    users,
+                    ramp_up,
+                    duration,
+                } => {
+                    *load = Load::new(Shape::Rate {
+                        per_second,
                         ramp_up,
                         duration,
-                    } = load.shape
-                    {
-                        *load = Load::new(Shape::Rate {
-                            per_second: rate,
-                            ramp_up,
-                            duration,
-                        });
-                        load.max_users = Some(users);
-                        return;
-                    }
-                    self.migration.note(
-                        &timer.span,
-                        "a throughput without a duration is not imported",
-                    );
+                    });
+                    load.max_users = Some(users);
+                    return;
                 }
-                _ => self.migration.note(
-                    &timer.span,
-                    "this throughput is not imported: write a rate as the load",
-                ),
-            }
-            return;
-        }
+                _ => "a throughput without a duration is not imported",
+            },
+            _ => "this throughput is not imported: write a rate as the load",
+        };
+        self.migration.note(&timer.span, words);
     }
 }

@@ -127,7 +127,9 @@ fn call_function(
         "UUID" => Text::from_iter([Piece::User(UserValue::Uuid)]),
         "RandomString" => Text::from_iter([Piece::User(UserValue::Unique)]),
         "threadNum" => run(RunValue::User),
-        "counter" => run(RunValue::Iteration),
+        "counter" if first.eq_ignore_ascii_case("true") => run(RunValue::Iteration),
+        "counter" => numbers(migration, "counter", 1, MOST_NUMBERS, FeedOrder::Sequential)
+            .unwrap_or_else(|| migration.unknown(expression)),
         "time" => match first {
             "" => run(RunValue::UnixMillis),
             "/1000" => run(RunValue::UnixSeconds),
@@ -170,7 +172,7 @@ pub(super) fn numbers(
         order,
         stops: false,
     };
-    let feed = migration.feed(format!("{name} {low}..{high}"), feed);
+    let feed = migration.feed(format!("{name} {low}..{high} {order:?}"), feed);
     Some(Text::from_iter([Piece::Run(RunValue::Row {
         feed,
         column: None,

@@ -11,7 +11,9 @@ use super::recording::{
 use super::source::{Note, Span};
 use super::text::quote_name;
 pub(super) use html::{find_between, find_in_pattern};
+use loadtest_model::definition::{Think, ThinkLaw};
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 /// The value of a constant that users have to write.
 const UNKNOWN: &str = "unknown";
@@ -27,15 +29,17 @@ pub(super) struct Migration {
     constants: HashMap<String, usize>,
     expressions: Vec<String>,
     names: HashSet<String>,
-    references: HashMap<(Origin, bool), usize>,
+    references: HashMap<(Origin, bool, &'static str), usize>,
     feeds: HashMap<String, usize>,
     noted: HashSet<String>,
+    /// Pauses of the scenario: the exchange that each is made as often as, and true for one before it.
+    pauses: Vec<(usize, bool, Think)>,
     /// Code since the last request of the scenario.
     pending: Vec<CodePart>,
     /// The number of the first exchange of the scenario.
     first: usize,
-    /// Hosts with values in them, by the text that is their origin meanwhile.
-    hosts: HashMap<String, Text>,
+    /// Origins that only a run knows, each with the place of its first request.
+    hosts: Vec<(String, Span)>,
 }
 
 impl Migration {
@@ -90,18 +94,59 @@ impl Migration {
 
     /// Returns a value of an answer.
     pub(super) fn refer(&mut self, from: Origin, is_bare: bool) -> Text {
+        self.refer_because(from, is_bare, Confidence::Certain, "")
+    }
+
+    /// Returns a value of an answer, which is as certain as the reason says.
+    pub(super) fn refer_because(
+        &mut self,
+        from: Origin,
+        is_bare: bool,
+        confidence: Confidence,
+        why: &'static str,
+    ) -> Text {
         let references = &mut self.recording.references;
-        let key = (from.clone(), is_bare);
+        let key = (from.clone(), is_bare, why);
         let number = *self.references.entry(key).or_insert_with(|| {
             references.push(Reference {
                 from,
                 is_bare,
-                confidence: Confidence::Certain,
-                why: String::new(),
+                confidence,
+                why: why.to_owned(),
             });
             references.len() - 1
         });
         Text::reference(number)
+    }
+
+    /// Adds a pause that is made as often as an exchange: before it, or after it.
+    pub(super) fn pause(&mut self, owner: usize, is_before: bool, think: Think) {
+        self.pauses.push((owner, is_before, think));
+    }
+
+    /// Makes the pauses of the scenario think times. One before a request follows the request before it, and one before
+    /// the first request the last one, since journeys follow each other; where not all journeys have both, it follows its own,
+    /// so that it is made as often.
+    fn place_pauses(&mut self, last: usize) {
+        let first = self.first;
+        for (owner, is_before, think) in std::mem::take(&mut self.pauses) {
+            let exchanges = &mut self.recording.exchanges;
+            let owner = owner.clamp(first, last);
+            let before = if owner == first { last } else { owner - 1 };
+            let is_certain = |at: usize| {
+                let settings = &exchanges[at].settings;
+                settings.runs == Runs::Always
+                    && settings.weight.is_none()
+                    && settings.after.is_none()
+            };
+            let moves = is_before && is_certain(owner) && is_certain(before);
+            let at = if moves { before } else { owner };
+            let sum = match exchanges[at].settings.think {
+                Some(known) => add_pauses(known, think),
+                None => think,
+            };
+            exchanges[at].settings.think = Some(sum).filter(|sum| !sum.longest().is_zero());
+        }
     }
 
     /// Adds test data, once for each key, and returns its number.
@@ -189,17 +234,20 @@ impl Migration {
             .checked_sub(1)
             .filter(|last| *last >= self.first);
         let Some(last) = last else {
+            self.pauses.clear();
             self.place_outside();
             return false;
         };
+        let number = self.recording.groups.len();
         let always = |exchange: &Exchange| exchange.settings.runs == Runs::Always;
         let has_journey = exchanges[self.first..].iter().any(always);
         for exchange in &mut exchanges[self.first..] {
-            exchange.group = Some(group.name.clone());
+            exchange.group = Some(number);
             if !has_journey {
                 exchange.settings.runs = Runs::Always;
             }
         }
+        self.place_pauses(last);
         for mut part in std::mem::take(&mut self.pending) {
             (part.exchange, part.is_after) = (Some(last), true);
             self.recording.code.push(part);
@@ -220,20 +268,19 @@ impl Migration {
     /// The reason why this is no URL of a request.
     pub(super) fn set_url(&mut self, exchange: &mut Exchange, url: &Text) -> Result<(), String> {
         let parts = url::split_url(url)?;
-        exchange.origin = match parts.variables {
-            // A host with values is no origin; which of them is the base is known at the end.
-            Some(host) => {
-                let name = host.shown(|piece| match piece {
-                    Piece::Secret(at) => format!("{{{}}}", self.recording.secrets[*at].name),
-                    Piece::Constant(at) => format!("{{{}}}", self.recording.constants[*at].name),
-                    _ => "{}".to_owned(),
-                });
-                let origin = format!("{}{name}", parts.origin);
-                self.hosts.entry(origin.clone()).or_insert(host);
-                origin
+        exchange.origin = parts.origin;
+        if let Some(variables) = parts.variables {
+            let recording = &self.recording;
+            exchange.origin = variables.shown(|piece| match piece {
+                Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
+                Piece::Constant(at) => format!("{{{}}}", recording.constants[*at].name),
+                _ => "{value}".to_owned(),
+            });
+            let host = (exchange.origin.clone(), exchange.span.clone());
+            if !self.hosts.iter().any(|(known, _)| *known == host.0) {
+                self.hosts.push(host);
             }
-            None => parts.origin,
-        };
+        }
         exchange.target = parts.target;
         if parts.credentials.is_some() {
             exchange.credentials = parts.credentials;
@@ -287,14 +334,9 @@ impl Migration {
     /// Ends the recording.
     pub(super) fn finish(mut self) -> Recording {
         self.place_outside();
-        self.name_hosts();
-        let lacks_host = !self.hosts.is_empty();
         let mut recording = self.recording;
-        let is_unknown = !lacks_host
-            && recording
-                .exchanges
-                .iter()
-                .all(|exchange| exchange.origin.is_empty());
+        let mut exchanges = recording.exchanges.iter();
+        let is_unknown = exchanges.all(|exchange| exchange.origin.is_empty());
         if is_unknown && let Some(first) = recording.exchanges.first() {
             let words =
                 format!("no host is known, so requests go to `{SOMEWHERE}`: write another `base`");
@@ -302,13 +344,53 @@ impl Migration {
         }
         recording.drop_unused();
         recording.drop_unused_constants();
-        recording.choose_base();
+        let constants = recording.choose_base();
+        for (origin, span) in self.hosts {
+            let host = origin.split_once("://").map_or(&*origin, |(_, host)| host);
+            let variable = host
+                .strip_prefix('{')
+                .and_then(|host| host.strip_suffix('}'));
+            let whose = match variable.filter(|name| !name.contains('}')) {
+                Some(name) => format!("the host is in the variable `{name}`"),
+                None => format!("the host is `{host}`"),
+            };
+            let words = match constants.get(&origin) {
+                Some(name) => format!("{whose}: write it into the constant `{name}`"),
+                None => format!("{whose}: requests go to the base URL, which `--base-url` gives"),
+            };
+            recording.notes.push(Note::new(span, words));
+        }
         let mut known = HashSet::new();
         recording
             .notes
             .retain(|note| known.insert((note.span.start, note.words.clone())));
         recording.notes.sort_by_key(|note| note.span.start);
         recording
+    }
+}
+
+/// Adds two pauses, whose means and variances add up.
+fn add_pauses(one: Think, other: Think) -> Think {
+    let deviation = |think: Think| match think {
+        Think::Uniform { min, max } => max.saturating_sub(min).as_secs_f64() / 12_f64.sqrt(),
+        Think::Random { deviation, .. } => deviation.as_secs_f64(),
+    };
+    match (one, other) {
+        (
+            Think::Uniform { min, max },
+            Think::Uniform {
+                min: low,
+                max: high,
+            },
+        ) => Think::Uniform {
+            min: min + low,
+            max: max + high,
+        },
+        _ => Think::Random {
+            law: ThinkLaw::Normal,
+            mean: one.mean() + other.mean(),
+            deviation: Duration::from_secs_f64(deviation(one).hypot(deviation(other))),
+        },
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) struct UrlParts {
     pub(super) origin: String,
     pub(super) target: Text,
     pub(super) credentials: Option<Credentials>,
-    /// The host, where it has values.
+    /// The origin, where it has values.
     pub(super) variables: Option<Text>,
 }
 
@@ -104,8 +104,9 @@ impl UrlParts {
         };
         self.credentials = who.map(Credentials::of_url);
         let Some(host) = host.as_literal() else {
-            self.origin = format!("{scheme}://");
-            self.variables = Some(host);
+            let mut origin = Text::literal(format!("{scheme}://"));
+            origin.append(host);
+            self.variables = Some(origin);
             return Ok(());
         };
         let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()))

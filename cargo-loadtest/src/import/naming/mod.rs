@@ -202,7 +202,14 @@ fn name_target(verb: &str, target: &str) -> String {
             parameter if path.contains('{') && !parameter.is_empty() => {
                 format!("{verb}_{parameter}")
             }
-            _ => format!("{verb}_root"),
+            // A short one that is like an identifier, or says nothing beside others.
+            _ => match path
+                .rsplit('/')
+                .find(|segment| words::is_short_word(segment))
+            {
+                Some(segment) => format!("{verb}_{}", clean_word(segment)),
+                None => format!("{verb}_root"),
+            },
         },
         [.., last]
             if has_word(&LISTS.actions, last)
@@ -271,6 +278,9 @@ mod tests {
             ("POST", "/auth/login", "login"),
             ("GET", "/login", "get_login"),
             ("GET", "/search", "search"),
+            ("GET", "/api/h3", "get_h3"),
+            ("GET", "/api/", "get_api"),
+            ("GET", "/api/17", "get_api"),
             (
                 "DELETE",
                 "/a/3f2504e0-4f89-11d3-9a0c-0305e82c3301",

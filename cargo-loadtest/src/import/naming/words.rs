@@ -30,6 +30,13 @@ pub(super) fn is_identifier(segment: &str) -> bool {
                 || segment.len() >= 8 && digits > 0 && segment.bytes().all(is_hexadecimal))
 }
 
+/// Returns true for a segment that names something where no other one does.
+pub(super) fn is_short_word(segment: &str) -> bool {
+    segment.len() < 8
+        && segment.starts_with(|first: char| first.is_ascii_alphabetic())
+        && segment.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|number| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())

@@ -216,7 +216,7 @@ impl<'a> RequestDraft<'a> {
     }
 
     /// Makes the exchange.
-    pub(super) fn finish(self, group: Option<String>) -> Exchange {
+    pub(super) fn finish(self, group: Option<usize>) -> Exchange {
         let target = self.target();
         let bearer = self.access.bearer.map(|token| {
             let mut value = Text::literal("Bearer ");

@@ -17,8 +17,8 @@ pub(super) struct Journey {
     /// Numbers of the drafts.
     pub(super) order: Vec<usize>,
     pub(super) groups: Vec<Group>,
-    /// Name of the group of each draft.
-    pub(super) group_of: Vec<Option<String>>,
+    /// Number of the group of each draft.
+    pub(super) group_of: Vec<Option<usize>>,
 }
 
 /// Finds an order in which each request comes after those whose answers it needs.
@@ -28,12 +28,6 @@ pub(super) fn order_journey(
     wanted: &[WantedValue],
 ) -> Journey {
     let (groups, group_of) = group_drafts(root, drafts);
-    let number_of_group = |draft: usize| {
-        let group = group_of[draft].as_deref();
-        groups
-            .iter()
-            .position(|known| Some(known.name.as_str()) == group)
-    };
     let of_pieces = drafts.iter().flat_map(|draft| {
         let pieces = draft.path.iter().enumerate();
         let values = pieces.filter(|(_, piece)| matches!(piece, PathPiece::Value { .. }));
@@ -57,7 +51,7 @@ pub(super) fn order_journey(
         let depth = draft.path.len();
         let created = (rank == Rank::Create).then_some(depth);
         let deleted = (rank == Rank::Delete).then_some(Reverse(depth));
-        (number_of_group(*number), rank, created, deleted)
+        (group_of[*number], rank, created, deleted)
     });
     let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
     for value in wanted {
@@ -127,7 +121,7 @@ fn rank_draft(draft: &RequestDraft<'_>, collections: &HashSet<String>) -> Rank {
 }
 
 /// Groups the drafts by their tags, or else by the first segments of their paths.
-fn group_drafts(root: &Node<'_>, drafts: &[RequestDraft<'_>]) -> (Vec<Group>, Vec<Option<String>>) {
+fn group_drafts(root: &Node<'_>, drafts: &[RequestDraft<'_>]) -> (Vec<Group>, Vec<Option<usize>>) {
     let has_tags = drafts.iter().any(|draft| !draft.operation.tags.is_empty());
     if !has_tags && drafts.len() <= FEW_OPERATIONS {
         return (Vec::new(), vec![None; drafts.len()]);
@@ -159,7 +153,9 @@ fn group_drafts(root: &Node<'_>, drafts: &[RequestDraft<'_>]) -> (Vec<Group>, Ve
             });
         }
     }
-    (groups, names.into_iter().map(Some).collect())
+    let number_of = |name: &String| groups.iter().position(|group| group.name == *name);
+    let group_of = names.iter().map(number_of).collect();
+    (groups, group_of)
 }
 
 /// Returns the first segment of a path that names a topic.

@@ -114,11 +114,9 @@ fn describe_document(root: &Node<'_>) -> Recording {
 /// Adds the exchanges in the order of the journey.
 fn add_exchanges(drafts: Vec<RequestDraft<'_>>, journey: Journey, recording: &mut Recording) {
     let mut drafts: Vec<Option<RequestDraft<'_>>> = drafts.into_iter().map(Some).collect();
-    let mut group_of = journey.group_of;
     for number in journey.order {
-        let exchange = drafts[number]
-            .take()
-            .map(|draft| draft.finish(group_of[number].take()));
+        let draft = drafts[number].take();
+        let exchange = draft.map(|draft| draft.finish(journey.group_of[number]));
         recording.exchanges.extend(exchange);
     }
     recording.groups = journey.groups;

@@ -25,8 +25,6 @@ pub(super) struct Servers {
     documented: ServerAddress,
     /// Address of operations without one of their own.
     usual: ServerAddress,
-    /// The user named the address.
-    is_given: bool,
 }
 
 impl Servers {
@@ -53,11 +51,7 @@ impl Servers {
                 usual.prefix = given.prefix;
             }
         }
-        Ok(Self {
-            documented,
-            usual,
-            is_given,
-        })
+        Ok(Self { documented, usual })
     }
 
     /// Returns the usual address.
@@ -77,14 +71,17 @@ impl Servers {
             .filter(|node| node.get("servers").is_some())
             .find_map(|node| find_listed(document, node, true));
         match own {
-            Some(own) if self.is_given || own.origin == UNKNOWN_ORIGIN => ServerAddress {
-                origin: self.usual.origin.clone(),
-                prefix: if own.prefix == self.documented.prefix {
-                    self.usual.prefix.clone()
-                } else {
-                    own.prefix
-                },
-            },
+            // Another host stays another one.
+            Some(own) if own.origin == self.documented.origin || own.origin == UNKNOWN_ORIGIN => {
+                ServerAddress {
+                    origin: self.usual.origin.clone(),
+                    prefix: if own.prefix == self.documented.prefix {
+                        self.usual.prefix.clone()
+                    } else {
+                        own.prefix
+                    },
+                }
+            }
             Some(own) => own,
             None => self.usual.clone(),
         }

@@ -1,25 +1,38 @@
-//! Values that Postman makes up for each request, and values of kinds such as `<integer>`.
+//! Values that Postman makes for each request, and values of kinds such as `<integer>`.
 
-use jiff::Timestamp;
+use crate::import::naming::field_name;
+use crate::import::recording::{FeedSource, Piece, RunValue, Text, UserValue};
 
-/// Names with their values, in which `#` is the number, and kinds with their values in JSON.
+/// Names with their values: several between `|`, in which `#` is a number and `*` a UUID. Kinds with theirs in JSON.
 const VALUES: &str = include_str!("../data/postman-values.tsv");
+/// Numbers for `#`, the last of which fits an address.
+const NUMBERS: FeedSource = FeedSource::Numbers(1, 250);
 
-/// Makes a value for `{{$name}}`; `number` tells one from another.
-pub(super) fn make_value(name: &str, number: usize) -> String {
-    match name {
-        "timestamp" => Timestamp::now().as_second().to_string(),
+/// Makes a value for `{{$name}}` that each journey has anew; `feed` returns the number of test data with a name.
+pub(super) fn make_value(name: &str, mut feed: impl FnMut(&str, FeedSource) -> usize) -> Text {
+    let mut row = |name: &str, source: FeedSource| {
+        let (feed, column) = (feed(name, source), None);
+        Piece::Run(RunValue::Row { feed, column })
+    };
+    let template = match name {
+        "timestamp" => return Text::from_iter([Piece::Run(RunValue::UnixSeconds)]),
         "isoTimestamp" | "randomDateRecent" | "randomDatePast" => {
-            let now = Timestamp::from_second(Timestamp::now().as_second());
-            now.map_or_else(|_| String::new(), |now| now.to_string())
+            return Text::from_iter([Piece::Run(RunValue::Now)]);
         }
-        "randomInt" => (number * 37 % 1000 + 1).to_string(),
-        "randomIP" => format!("192.0.2.{}", number % 250 + 1),
-        name => {
-            let value = find_value(name).unwrap_or("word#");
-            value.replace('#', &number.to_string())
-        }
+        "randomInt" => return Text::from_iter([row("integer", FeedSource::Numbers(0, 1000))]),
+        name => find_value(name).unwrap_or("word#"),
+    };
+    if template.contains('|') {
+        let texts = template.split('|').map(str::to_owned).collect();
+        let name = field_name(name.trim_start_matches("random"));
+        return Text::from_iter([row(&name, FeedSource::Texts(texts))]);
     }
+    let letters = template.chars().map(|letter| match letter {
+        '#' => row("number", NUMBERS),
+        '*' => Piece::User(UserValue::Uuid),
+        letter => Piece::Literal(letter.to_string()),
+    });
+    letters.collect()
 }
 
 /// Returns the value of a name, or of a kind as converters write it: `<integer>`.
@@ -64,12 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_differ_where_they_should() {
-        for name in ["randomUrl", "randomInt", "nobodyKnows"] {
-            assert_ne!(make_value(name, 1), make_value(name, 2), "{name}");
+    fn every_value_is_made_anew() {
+        let rows = VALUES.lines().filter_map(|row| row.split_once('\t'));
+        let names = rows
+            .map(|(name, _)| name)
+            .filter(|name| !name.starts_with('<'));
+        for name in names.chain(["timestamp", "isoTimestamp", "randomInt", "nobodyKnows"]) {
+            assert!(make_value(name, |_, _| 0).has_values(), "{name}");
         }
-        assert!(make_value("timestamp", 0).parse::<u64>().unwrap() > 1_700_000_000);
-        assert!(make_value("isoTimestamp", 0).ends_with('Z'));
     }
 
     #[test]

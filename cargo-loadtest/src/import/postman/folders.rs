@@ -1,13 +1,12 @@
 //! Selects requests, and groups them into scenarios.
 
 use super::super::document::Node;
-use super::super::naming::unique;
 use super::super::recording::{Group, Recording};
 use super::super::source::{Mistake, Note};
 use super::collection::{PostmanCollection, item_place};
 use super::request::read_description;
 use crate::suggestion::{find_similar, join_names};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Returns the numbers of the folders that are asked for.
 ///
@@ -115,22 +114,21 @@ pub(super) fn name_groups(
     if (0..entries.len()).all(|exchange| own_folder(exchange) == 0) {
         return;
     }
-    let (mut groups, mut names) = (HashMap::new(), HashSet::new());
+    let mut groups = HashMap::new();
     let mut counts: HashMap<(usize, Option<String>), usize> = HashMap::new();
     for (exchange, number) in recording.exchanges.iter_mut().zip(folders) {
         *counts.entry((*number, exchange.name.clone())).or_default() += 1;
-        let group: &mut String = groups.entry(*number).or_insert_with(|| {
+        let group = groups.entry(*number).or_insert_with(|| {
             let folder = &collection.folders[*number];
-            let name = unique(&folder.name, &mut names);
             let description = read_description(folder.node.get("info").unwrap_or(folder.node));
             recording.groups.push(Group {
-                name: name.clone(),
+                name: folder.name.clone(),
                 description,
                 ..Group::default()
             });
-            name
+            recording.groups.len() - 1
         });
-        exchange.group = Some(group.clone());
+        exchange.group = Some(*group);
     }
     for (number, exchange) in recording.exchanges.iter_mut().enumerate() {
         let (folder, own) = (folders[number], own_folder(number));

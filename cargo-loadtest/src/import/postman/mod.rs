@@ -44,6 +44,16 @@ struct CollectionReader<'a> {
     recording: Recording,
     /// Requests that cannot be sent, with the reason.
     left: Vec<Note>,
+    hosts: Vec<UnknownHost>,
+}
+
+/// A host without a value.
+struct UnknownHost {
+    origin: String,
+    /// The place of its first request.
+    span: Span,
+    /// The first half of its warning.
+    what: String,
 }
 
 impl<'a> CollectionReader<'a> {
@@ -57,9 +67,11 @@ impl<'a> CollectionReader<'a> {
             variables: PostmanVariables::new(options.environment.as_ref()),
             recording: Recording {
                 client,
+                quotes_are_text: true,
                 ..Recording::default()
             },
             left: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 
@@ -87,18 +99,20 @@ impl<'a> CollectionReader<'a> {
     }
 
     /// Notes that the host of requests has no value.
-    fn note_unknown_host(&mut self, span: &Span, names: &[String]) {
+    fn note_unknown_host(&mut self, span: &Span, origin: &str, names: &[String]) {
         let names: Vec<_> = names.iter().map(|name| format!("{{{{{name}}}}}")).collect();
         let what = if names.is_empty() {
             "the URL has no host".to_owned()
         } else {
             format!("there is no host for {}", join_names(&names))
         };
-        let somewhere = SOMEWHERE;
-        let words = format!(
-            "{what}, so requests go to `{somewhere}`: give `--environment FILE`, or write another `base`"
-        );
-        self.variables.note_once(span, words);
+        if !self.hosts.iter().any(|host| host.origin == origin) {
+            self.hosts.push(UnknownHost {
+                origin: origin.to_owned(),
+                span: span.clone(),
+                what,
+            });
+        }
     }
 }
 
@@ -147,11 +161,22 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     recording.description = info.and_then(request::read_description);
     recording.notes = notes;
     recording.notes.extend(reader.variables.notes);
-    recording.notes.sort_by_key(|note| note.span.start);
     recording.secrets = reader.variables.secrets;
     folders::name_groups(&mut recording, &entries, &collection, &folders);
     recording.drop_unused();
-    recording.choose_base();
+    let constants = recording.choose_base();
+    for UnknownHost { origin, span, what } in reader.hosts {
+        let words = match constants.get(&origin) {
+            Some(name) => {
+                format!("{what}: give `--environment FILE`, or write it into the constant `{name}`")
+            }
+            None => format!(
+                "{what}, so requests go to `{SOMEWHERE}`: give `--environment FILE`, or write another `base`"
+            ),
+        };
+        recording.notes.push(Note::new(span, words));
+    }
+    recording.notes.sort_by_key(|note| note.span.start);
     Ok(recording)
 }
 
@@ -179,7 +204,6 @@ fn read_exchanges(
         let layers: Vec<&VariableLayer> = std::iter::once(&own).chain(outer).collect();
         let scope = VariableScope {
             layers: &layers,
-            span: &entry.span,
             at: &entry.span,
         };
         let name = entry.name.as_deref().unwrap_or("a request without a name");
@@ -208,6 +232,7 @@ fn read_exchanges(
         }
     }
     reader.recording.references = std::mem::take(&mut reader.variables.references);
+    reader.recording.feeds = std::mem::take(&mut reader.variables.feeds);
     entries
 }
 

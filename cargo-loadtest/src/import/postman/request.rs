@@ -69,7 +69,7 @@ pub(super) fn read_request(
         }
     };
     if let Some(names) = &url.unknown {
-        reader.note_unknown_host(&at, names);
+        reader.note_unknown_host(&at, &url.origin, names);
     }
     let mut exchange = Exchange {
         span: entry.span.clone(),

@@ -53,7 +53,13 @@ pub(super) fn read_url(
             let names = pieces.iter().filter(is_secret);
             let names = names.map(|piece| reader.variables.piece_name(piece));
             url.unknown = Some(names.collect());
-            SOMEWHERE.clone_into(&mut url.origin);
+            url.origin = match pieces {
+                [] => SOMEWHERE.to_owned(),
+                _ => authority.shown(|piece| match piece {
+                    Piece::Secret(at) => format!("{{{}}}", reader.variables.secrets[*at].name),
+                    _ => "{value}".to_owned(),
+                }),
+            };
             Text::default()
         }
     };

@@ -4,7 +4,9 @@ use super::dynamic;
 use super::environment::{ListedVariable, PostmanEnvironment, VariableLayer};
 use super::script::KeptValue;
 use crate::import::naming::unique;
-use crate::import::recording::{Confidence, Origin, Piece, Reference, Secret, Text, UserValue};
+use crate::import::recording::{
+    Confidence, Feed, FeedOrder, Origin, Piece, Reference, Secret, Text,
+};
 use crate::import::secrets::{self, find_secrets, has_secret};
 use crate::import::source::{Note, Span};
 use std::collections::{HashMap, HashSet};
@@ -21,8 +23,6 @@ const TOO_LARGE: &str = "variables stand for more than can be kept, here and fur
 pub(super) struct VariableScope<'a> {
     /// Variables of the folders and of the collection, the nearest ones first.
     pub(super) layers: &'a [&'a VariableLayer],
-    /// Place of the request.
-    pub(super) span: &'a Span,
     /// Place that notes about the text show.
     pub(super) at: &'a Span,
 }
@@ -46,6 +46,8 @@ pub(super) struct PostmanVariables<'a> {
     names: HashSet<String>,
     pub(super) references: Vec<Reference>,
     reference_numbers: HashMap<(Origin, bool), usize>,
+    /// Values that are made anew.
+    pub(super) feeds: Vec<Feed>,
     pub(super) notes: Vec<Note>,
     /// Notes that are made once.
     noted: HashSet<String>,
@@ -53,7 +55,6 @@ pub(super) struct PostmanVariables<'a> {
     open: Vec<String>,
     /// True for a host, which is not secret.
     is_host: bool,
-    made_up: usize,
     bytes: usize,
 }
 
@@ -150,8 +151,15 @@ impl<'a> PostmanVariables<'a> {
         }
     }
 
-    /// Returns the same text as a value of JSON without quotes, if it is the value of an answer alone.
+    /// Returns the same text as a value of JSON without quotes, if it is one that a run has: of an answer alone, or made.
     pub(super) fn bare(&mut self, text: &Text) -> Option<Text> {
+        if text
+            .pieces()
+            .iter()
+            .any(|piece| matches!(piece, Piece::Run(_)))
+        {
+            return Some(text.clone());
+        }
         let [Piece::Reference(number)] = *text.pieces() else {
             return None;
         };
@@ -189,7 +197,7 @@ impl<'a> PostmanVariables<'a> {
             return None;
         }
         if let Some(kind) = name.strip_prefix('$') {
-            return Some(self.make_up(kind, scope));
+            return Some(self.make_up(kind));
         }
         if let Some(text) = self.set.get(name) {
             self.bytes += text.start().len();
@@ -287,37 +295,20 @@ impl<'a> PostmanVariables<'a> {
         number
     }
 
-    fn make_up(&mut self, kind: &str, scope: VariableScope<'_>) -> Text {
-        let fresh = match kind {
-            "guid" | "randomUUID" => Some(["", ""]),
-            "randomUserName" => Some(["ada-", ""]),
-            "randomEmail" | "randomExampleEmail" => Some(["ada-", "@example.com"]),
-            _ => None,
-        };
-        if let Some([before, after]) = fresh {
-            let mut text = Text::from(before);
-            text.push(Piece::User(UserValue::Uuid));
-            text.push_str(after);
-            return text;
-        }
-        self.made_up += 1;
-        let value = dynamic::make_value(kind, self.made_up);
-        if self.noted.insert(format!("{} ${kind}", scope.span.start)) {
-            let instead = match kind {
-                "timestamp" => "; a template has `{{vu.now.unix}}`",
-                "isoTimestamp" => "; a template has `{{vu.now}}`",
-                "randomInt" => "; a step with a body has `vu.random_range(0..=1000)`",
-                _ if kind.starts_with("random") => {
-                    "; a `#[feed]` has a row of data for each journey"
-                }
-                _ => "",
-            };
-            let words = format!(
-                "`{{{{${kind}}}}}` is new with each request in Postman, and here always `{value}`{instead}"
-            );
-            self.notes.push(Note::new(scope.at.clone(), words));
-        }
-        value.into()
+    fn make_up(&mut self, kind: &str) -> Text {
+        let feeds = &mut self.feeds;
+        dynamic::make_value(kind, |name, source| {
+            let known = feeds.iter().position(|feed| feed.name == name);
+            known.unwrap_or_else(|| {
+                feeds.push(Feed {
+                    name: name.to_owned(),
+                    source,
+                    order: FeedOrder::Random,
+                    stops: false,
+                });
+                feeds.len() - 1
+            })
+        })
     }
 }
 

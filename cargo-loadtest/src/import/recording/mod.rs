@@ -31,6 +31,8 @@ pub(crate) struct Recording {
     pub(crate) secrets: Vec<Secret>,
     /// True for a description of requests: its values are examples, which may look random.
     pub(crate) is_described: bool,
+    /// True where a value between quotes is text in JSON; else the value of a run, alone between quotes, is what it is.
+    pub(crate) quotes_are_text: bool,
     /// Names of headers, parameters and cookies that hold keys by the word of the input, in small letters.
     pub(crate) keys: Vec<String>,
     /// Settings of the HTTP client.
@@ -85,8 +87,7 @@ impl Recording {
             words.extend([&mut dropped.what, &mut dropped.why]);
         }
         for exchange in &mut self.exchanges {
-            let names = exchange.name.iter_mut().chain(&mut exchange.group);
-            words.extend(names.chain(&mut exchange.description));
+            words.extend(exchange.name.iter_mut().chain(&mut exchange.description));
         }
         words
     }
@@ -164,7 +165,7 @@ impl Recording {
     }
 }
 
-/// A group of requests: those with its name in [`Exchange::group`].
+/// A group of requests: those with its number in [`Exchange::group`]. Two groups may have one name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Group {
     pub(crate) name: String,
@@ -486,8 +487,8 @@ pub(crate) struct Exchange {
     pub(crate) name: Option<String>,
     /// The description that the input gives.
     pub(crate) description: Option<String>,
-    /// The name of its [`Group`].
-    pub(crate) group: Option<String>,
+    /// The number of its [`Group`].
+    pub(crate) group: Option<usize>,
     /// The target with names in braces for what differs from request to request: `/items/{id}`. For names alone.
     pub(crate) pattern: Option<String>,
     /// The statuses of success, where the input says them.

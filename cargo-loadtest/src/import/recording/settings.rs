@@ -18,6 +18,10 @@ pub(crate) struct ScenarioSettings {
     pub(crate) keeps_cookies: bool,
     /// Limits of transactions, each with the name of its transaction.
     pub(crate) group_limits: Vec<(String, String)>,
+    /// True where no cookies are kept at all.
+    pub(crate) drops_cookies: bool,
+    /// True where a failure ends the journey.
+    pub(crate) stops_on_failure: bool,
 }
 
 /// The settings of a step.

@@ -214,7 +214,7 @@ impl Function<'_> {
                 Leaf::Text(value) => {
                     let text = json.flat.restore(value);
                     match text.pieces() {
-                        [piece @ Piece::Reference(_)] => self.json_value(piece),
+                        [piece @ (Piece::Reference(_) | Piece::Run(_))] => self.json_value(piece),
                         pieces => self.expression(pieces).0,
                     }
                 }

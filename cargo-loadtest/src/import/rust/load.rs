@@ -32,6 +32,12 @@ pub(super) fn scenario_options(settings: &ScenarioSettings) -> Vec<String> {
     if settings.keeps_cookies {
         options.push("cookies = user".to_owned());
     }
+    if settings.drops_cookies {
+        options.push("cookies = off".to_owned());
+    }
+    if settings.stops_on_failure {
+        options.push("stop_on_failure".to_owned());
+    }
     options
 }
 

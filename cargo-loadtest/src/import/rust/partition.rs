@@ -1,7 +1,7 @@
 //! Plans scenarios: their requests, in an order in which each follows those whose answers it needs, and their names.
 
 use crate::import::naming;
-use crate::import::recording::{Exchange, Recording, ScenarioSettings};
+use crate::import::recording::{Recording, ScenarioSettings};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A scenario to write.
@@ -41,12 +41,8 @@ pub(super) fn plan_scenarios(recording: &Recording) -> Vec<Scenario> {
     let needs: Vec<BTreeSet<usize>> = (0..recording.exchanges.len())
         .map(|number| needs_of(recording, number))
         .collect();
-    // Of several groups with a name, the first has all members.
-    let group_of = |exchange: &Exchange| {
-        let mut groups = recording.groups.iter();
-        groups.position(|group| exchange.group.as_ref() == Some(&group.name))
-    };
-    let members: Vec<Option<usize>> = recording.exchanges.iter().map(group_of).collect();
+    let exchanges = recording.exchanges.iter();
+    let members: Vec<Option<usize>> = exchanges.map(|exchange| exchange.group).collect();
     let groups = recording.groups.iter().enumerate();
     let groups = groups.map(|(at, group)| (Some(at), Some(&*group.name), &group.description));
     let alone = (None, recording.name.as_deref(), &recording.description);

@@ -155,6 +155,9 @@ impl<'a> Scope<'a> {
 
     /// Returns true where a value is written without quotes in JSON.
     pub(super) fn is_bare(&self, value: &RunValue) -> bool {
+        if self.recording.quotes_are_text {
+            return false;
+        }
         match value {
             RunValue::Row { feed, .. } => matches!(
                 self.recording.feeds[*feed].source,

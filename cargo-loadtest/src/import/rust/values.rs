@@ -132,6 +132,7 @@ impl Function<'_> {
     pub(super) fn json_value(&mut self, piece: &Piece) -> String {
         let is_bare = match piece {
             Piece::Reference(at) => self.scope.recording.references[*at].is_bare,
+            Piece::Run(value) => self.scope.is_bare(value),
             _ => false,
         };
         match self.value(piece) {
@@ -214,31 +215,13 @@ impl Function<'_> {
     fn origin(&mut self, origin: &Origin, is_bare: bool) -> (String, bool) {
         let scope = self.scope;
         let step = scope.step(origin.exchange());
-        if let Origin::Body { exchange, path } = origin
-            && let Some(shape) = scope
-                .answer(*exchange)
-                .filter(|shape| !matches!(shape, Shape::Text | Shape::Page))
-        {
-            let (code, is_text) = self.json_path(step, shape, path, is_bare);
-            let is_recorded = scope.recording.exchanges[*exchange].answer.is_some();
-            return match code.strip_suffix(".as_str()?") {
-                // A value that was not seen may be a number.
-                Some(value) if !is_recorded => {
-                    self.uses.functions.insert("value_text");
-                    let borrow = if value.ends_with('?') { "" } else { "&" };
-                    let code = format!("value_text({borrow}{value})?");
-                    let text = self.hold(&format!("{}_text", origin.word()), &code);
-                    (format!("{text}.as_str()"), true)
-                }
-                _ => (code, is_text),
-            };
+        if let Origin::Body { exchange, path } = origin {
+            return self.json_value_of(*exchange, path, origin.word(), is_bare);
         }
         self.is_fallible = true;
         let is_page = scope.answer(origin.exchange()) == Some(&Shape::Page);
         let text = match origin {
-            Origin::Body { .. } | Origin::Between { .. } if is_page => {
-                self.hold("text", &format!("{step}.text().ok()?"))
-            }
+            Origin::Between { .. } if is_page => self.hold("text", &format!("{step}.text().ok()?")),
             _ => step.to_owned(),
         };
         let mut call = |function: &'static str, arguments: &[&str]| {
@@ -247,10 +230,7 @@ impl Function<'_> {
             format!("{function}({text}, {})?", arguments.join(", "))
         };
         let code = match origin {
-            Origin::Body { path, .. } => {
-                let answer = self.hold("answer", &format!("{text}.parse::<Value>().ok()?"));
-                return self.json_path(&answer, &Shape::Any, path, is_bare);
-            }
+            Origin::Body { .. } => return ("\"unknown\"".to_owned(), true),
             Origin::Page { part, find, .. } => {
                 let (name, method) = match part {
                     None => return (self.find_in_page(step, find), true),
@@ -275,6 +255,48 @@ impl Function<'_> {
             }
         };
         (code, true)
+    }
+
+    /// Returns an expression for a value in JSON, and true for a `&str`.
+    fn json_value_of(
+        &mut self,
+        exchange: usize,
+        path: &[Key],
+        word: &str,
+        is_bare: bool,
+    ) -> (String, bool) {
+        let scope = self.scope;
+        let step = scope.step(exchange);
+        let (code, is_text, is_seen) = match scope.answer(exchange) {
+            // The answer is read as text, in which something else is found.
+            Some(shape @ (Shape::Text | Shape::Page)) => {
+                let text = match shape {
+                    Shape::Page => self.hold("text", &format!("{step}.text().ok()?")),
+                    _ => step.to_owned(),
+                };
+                self.is_fallible = true;
+                let answer = self.hold("answer", &format!("{text}.parse::<Value>().ok()?"));
+                let (code, is_text) = self.json_path(&answer, &Shape::Any, path, is_bare);
+                (code, is_text, false)
+            }
+            shape => {
+                let shape = shape.unwrap_or(&Shape::Any);
+                let (code, is_text) = self.json_path(step, shape, path, is_bare);
+                let is_seen = scope.recording.exchanges[exchange].answer.is_some();
+                (code, is_text, is_seen)
+            }
+        };
+        match code.strip_suffix(".as_str()?") {
+            // A value that was not seen may be a number.
+            Some(value) if !is_seen => {
+                self.uses.functions.insert("value_text");
+                let borrow = if value.ends_with('?') { "" } else { "&" };
+                let code = format!("value_text({borrow}{value})?");
+                let text = self.hold(&format!("{word}_text"), &code);
+                (format!("{text}.as_str()"), true)
+            }
+            _ => (code, is_text),
+        }
     }
 
     /// Returns the expression of a path through JSON.

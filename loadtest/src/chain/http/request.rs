@@ -131,8 +131,8 @@ impl<'a> HttpRequest<'a> {
     }
 
     /// Sets the body to the parts of a form.
-    pub fn multipart(self, form: reqwest::multipart::Form) -> Self {
-        self.with(|request| request.multipart(form))
+    pub fn multipart(self, form: impl Into<reqwest::multipart::Form>) -> Self {
+        self.with(|request| request.multipart(form.into()))
     }
 
     /// Adds `authorization: Bearer <token>`.

@@ -1,5 +1,7 @@
 //! Plans as the scenarios that are written of them.
 
+mod whole;
+
 use super::*;
 use crate::import::source::Span;
 use crate::import::{hide_secrets, write_source};
@@ -196,4 +198,183 @@ fn a_disabled_group_is_left_out_and_counted() {
             .iter()
             .any(|words| words.contains("1 disabled element is left out"))
     );
+}
+
+#[test]
+fn groups_of_one_name_stay_apart() {
+    let group = |users: &str, path: &str| {
+        let group = threads(&[("ThreadGroup.num_threads", users)]);
+        format!("{group}<hashTree>{}</hashTree>", request(path, ""))
+    };
+    let both = format!("{}{}", group("90", "/browse"), group("10", "/buy"));
+    let text = plan("", "").replace("<hashTree></hashTree>", &both);
+    let source = written(&text);
+    for part in [
+        "load = users(90, for = 10m)",
+        "fn users() {\n    #[step(get = \"/browse\")]",
+        "load = users(10, for = 10m)",
+        "fn users_2() {\n    #[step(get = \"/buy\")]",
+    ] {
+        assert!(source.contains(part), "{part}\n{source}");
+    }
+    assert!(warnings(&text)[0].contains("run the scenarios with `--mix`"));
+}
+
+#[test]
+fn a_pause_is_made_as_often_as_its_request() {
+    let timer = |millis: &str| {
+        format!(
+            "<ConstantTimer>{}</ConstantTimer><hashTree/>",
+            property("ConstantTimer.delay", millis)
+        )
+    };
+    let share = |items: &str| {
+        format!(
+            "<ThroughputController>{}{}</ThroughputController><hashTree>{items}</hashTree>",
+            property("ThroughputController.style", "1"),
+            property("ThroughputController.percentThroughput", "50")
+        )
+    };
+    let wait = format!(
+        "<TestAction>{}{}</TestAction><hashTree/>",
+        property("ActionProcessor.action", "1"),
+        property("ActionProcessor.duration", "700")
+    );
+    let once = |items: &str| format!("<OnceOnlyController/><hashTree>{items}</hashTree>");
+    let (a, b) = (request("/a", &timer("2000")), request("/b", ""));
+    for (items, thinks) in [
+        // In a loop, one before the first request follows the last one.
+        (a.clone(), vec![2000]),
+        (format!("{a}{b}"), vec![0, 2000]),
+        (format!("{b}{a}"), vec![2000, 0]),
+        (format!("{}{a}{b}", timer("100")), vec![100, 2200]),
+        (format!("{b}{}", share(&a)), vec![0, 2000]),
+        (
+            format!("{b}{}{b}", share(&format!("{b}{wait}"))),
+            vec![0, 700, 0],
+        ),
+        (format!("{b}{}", share(&format!("{wait}{b}"))), vec![0, 700]),
+        (format!("{}{b}", once(&a)), vec![2000, 0]),
+        (format!("{wait}{b}{wait}"), vec![1400]),
+    ] {
+        let text = plan(&threads(&[]), &items);
+        let recording = read_jmx(&Input::new("plan.jmx", text)).unwrap();
+        let exchanges = recording.exchanges.iter();
+        let pauses = exchanges.map(|exchange| {
+            let think = exchange.settings.think;
+            think.map_or(0, |think| think.mean().as_millis())
+        });
+        assert_eq!(pauses.collect::<Vec<_>>(), thinks, "{items}");
+    }
+}
+
+#[test]
+fn an_error_ends_a_journey_where_it_ends_a_loop() {
+    for (action, words) in [
+        ("continue", None),
+        ("startnextloop", None),
+        ("stopthread", Some("an error ends the user in the plan")),
+        ("stoptestnow", Some("an error ends the test in the plan")),
+    ] {
+        let group = threads(&[("ThreadGroup.on_sample_error", action)]);
+        let text = plan(&group, &request("/a", ""));
+        let source = written(&text);
+        assert_eq!(
+            source.contains("stop_on_failure"),
+            action != "continue",
+            "{source}"
+        );
+        let told = warnings(&text);
+        let is_told = |words: &&str| told.iter().any(|told| told.contains(words));
+        assert_eq!(
+            words.is_some(),
+            words.as_ref().is_some_and(is_told),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn hosts_that_only_a_run_knows_stay_apart() {
+    let to = |host: &str, path: &str| {
+        request(path, "")
+            .replace(">h<", &format!(">{host}<"))
+            .replace(
+                "</HTTPSamplerProxy>",
+                &(property("HTTPSampler.protocol", "https") + "</HTTPSamplerProxy>"),
+            )
+    };
+    let items = [
+        to("login.${__P(stage)}.example", "/start"),
+        to("pay.${__P(stage)}.example", "/pay"),
+        to("login.${__P(stage)}.example", "/end"),
+    ];
+    let text = plan(&threads(&[]), &items.concat());
+    let source = written(&text);
+    for part in [
+        "const PAY_STAGE_EXAMPLE: &str = \"https://pay.unknown.example\";",
+        "base = \"http://127.0.0.1:8080\"",
+        "get = \"/start\"",
+        "get = \"{{PAY_STAGE_EXAMPLE}}/pay\"",
+        "get = \"/end\"",
+    ] {
+        assert!(source.contains(part), "{part}\n{source}");
+    }
+    let told = warnings(&text).join("\n");
+    assert!(
+        told.contains("write it into the constant `PAY_STAGE_EXAMPLE`"),
+        "{told}"
+    );
+    // The host of most requests is the base, whether it is known or not.
+    let mixed = [items[0].clone(), items[2].clone(), to("cdn.example", "/x")];
+    let source = written(&plan(&threads(&[]), &mixed.concat()));
+    assert!(
+        source.contains("get = \"https://cdn.example/x\""),
+        "{source}"
+    );
+    assert!(
+        source.contains("base = \"http://127.0.0.1:8080\""),
+        "{source}"
+    );
+}
+
+#[test]
+fn a_number_beside_a_text_is_read_as_one() {
+    let json = format!(
+        "<JSONPostProcessor>{}{}</JSONPostProcessor><hashTree/>",
+        property("JSONPostProcessor.referenceNames", "id"),
+        property("JSONPostProcessor.jsonPathExprs", "$.id")
+    );
+    let between = format!(
+        "<BoundaryExtractor>{}{}{}</BoundaryExtractor><hashTree/>",
+        property("BoundaryExtractor.refname", "key"),
+        property("BoundaryExtractor.lboundary", "key="),
+        property("BoundaryExtractor.rboundary", ";")
+    );
+    let items = request("/a", &format!("{json}{between}")) + &request("/b/${id}/${key}", "");
+    let source = written(&plan(&threads(&[]), &items));
+    assert!(
+        source.contains("value_text(answer.get(\"id\")?)?"),
+        "{source}"
+    );
+}
+
+#[test]
+fn a_refusal_says_what_hides_the_requests() {
+    for (items, words) in [
+        (
+            "<JSR223Sampler/><hashTree/>".to_owned(),
+            ": `JSR223Sampler` is code",
+        ),
+        (
+            request("/a", "").replace(
+                "<HTTPSamplerProxy>",
+                "<HTTPSamplerProxy testname=\"A\" enabled=\"false\">",
+            ),
+            ": `A` is disabled",
+        ),
+    ] {
+        let mistake = read_jmx(&Input::new("plan.jmx", plan(&threads(&[]), &items))).unwrap_err();
+        assert!(mistake.words.ends_with(words), "{mistake:?}");
+    }
 }

@@ -147,19 +147,32 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
 
     fn make_list(&self, merged: &MergedSchema<'a>, name: &str) -> Option<ExampleValue> {
         let count = |key: &str| merged.get(key).and_then(Node::number);
+        let least = count("minItems").unwrap_or_default();
         let mut items = Vec::new();
         for schema in merged.get("prefixItems").map_or(&[][..], Node::items) {
             items.push(self.make_nested(schema, "item", true)?);
         }
         if let Some(schema) = merged.get("items").filter(|listed| listed.is_object())
-            && let Some(item) = self.make_nested(schema, &singular(name), false)
+            && let Some(item) = self.make_nested(schema, &singular(name), least >= 1.0)
         {
             let is_unique = merged.get("uniqueItems").and_then(Node::boolean) == Some(true);
-            let least = count("minItems").filter(|_| !is_unique);
             let most = count("maxItems").unwrap_or(f64::INFINITY);
-            let wanted = least.unwrap_or(1.0).max(1.0).min(most);
-            while items.len() < MOST_ITEMS && (items.len() as f64) < wanted {
-                items.push(item.clone());
+            let wanted = least.max(1.0).min(most);
+            let listed = MergedSchema::new(self.document, schema, &[]).get("enum");
+            let another = |number: usize| match listed {
+                _ if !is_unique => Some(item.clone()),
+                Some(listed) => listed.items().get(number).map(ExampleValue::from_node),
+                None => item.another(number),
+            };
+            while items.len() < MOST_ITEMS
+                && (items.len() as f64) < wanted
+                && let Some(item) = another(items.len())
+            {
+                items.push(item);
+            }
+            if (items.len() as f64) < wanted {
+                let words = "this list needs more items than are made: an example would help";
+                self.document.warn(&schema.span, words);
             }
         }
         Some(ExampleValue::List(items))

@@ -108,7 +108,7 @@ fn show_exchange(exchange: &Exchange, recording: &Recording) -> String {
     let mut shown = format!(
         "\n{:?} in {:?}: {:?} {:?}\n{} {}{}\n",
         exchange.name,
-        exchange.group,
+        exchange.group.map(|group| &recording.groups[group].name),
         exchange.description,
         exchange.pattern,
         exchange.method,

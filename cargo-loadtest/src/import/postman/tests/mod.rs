@@ -5,7 +5,9 @@ mod requests;
 mod told;
 mod variables;
 
-use super::super::recording::{Body, Exchange, Key, Origin, Piece, Text, encode_multipart};
+use super::super::recording::{
+    Body, Exchange, Key, Origin, Piece, RunValue, Text, encode_multipart,
+};
 use super::*;
 use std::fmt::Write as _;
 
@@ -69,6 +71,8 @@ fn resolved(text: &Text, recording: &Recording) -> String {
             format!("<{from}{bare}>")
         }
         Piece::User(value) => format!("<{}>", value.name()),
+        Piece::Run(RunValue::Row { feed, .. }) => format!("<{}>", recording.feeds[*feed].name),
+        Piece::Run(value) => format!("<{value:?}>"),
         _ => unreachable!("a literal is shown as it is"),
     })
 }
@@ -101,7 +105,7 @@ fn shown(recording: &Recording) -> String {
             shown,
             "  {:?} in {:?}, {:?}, {:?}, {:?}, {} redirects",
             exchange.name,
-            exchange.group,
+            exchange.group.map(|group| &recording.groups[group].name),
             exchange.pattern,
             exchange.description,
             exchange.expect,
@@ -201,13 +205,10 @@ fn one_folder_is_taken_with_what_it_needs() {
         .map(|exchange| exchange.name.as_deref().unwrap())
         .collect();
     assert_eq!(names, ["Log in", "Search teas", "A tea", "List", "Add"]);
-    assert!(
-        recording
-            .exchanges
-            .iter()
-            .all(|exchange| exchange.group.as_deref() == Some("Catalogue"))
-    );
-    assert_eq!(recording.groups.len(), 1);
+    let mut exchanges = recording.exchanges.iter();
+    assert!(exchanges.all(|exchange| exchange.group == Some(0)));
+    let groups = recording.groups.iter().map(|group| group.name.as_str());
+    assert_eq!(groups.collect::<Vec<_>>(), ["Catalogue"]);
     assert_eq!(
         resolved(&recording.exchanges[2].target, &recording),
         "/v1/teas/<1.items[0].id>"

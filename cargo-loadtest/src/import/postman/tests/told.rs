@@ -67,16 +67,6 @@ fn what_is_said_of_a_request_is_told_at_its_part() {
         ),
         (
             "",
-            r#", "header": [{"key": «"X-A", "value": "{{$randomCity}}"}]"#,
-            "is new with each request",
-        ),
-        (
-            "",
-            r#", "body": {"mode": "raw", «"raw": "{{$timestamp}}"}"#,
-            "is new with each request",
-        ),
-        (
-            "",
             r#", "body": {"mode": "formdata", "formdata": [{"key": «"f", "type": "file", "src": "/a/b.txt"}]}"#,
             "the file `b.txt`",
         ),

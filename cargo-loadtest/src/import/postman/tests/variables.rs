@@ -134,3 +134,91 @@ fn json_keeps_its_types() {
         )]
     );
 }
+
+#[test]
+fn what_postman_makes_anew_is_made_anew() {
+    let text = items(
+        r#"{"request": {"method": "POST", "url": "http://h/pay/{{$randomInt}}", "header": "X-Time: {{$isoTimestamp}}",
+            "body": {"mode": "raw", "raw": "{\"at\": \"{{$timestamp}}\", \"n\": {{$randomInt}}, \"e\": \"{{$randomEmail}}\", \"c\": \"{{$randomCity}}\"}",
+                "options": {"raw": {"language": "json"}}}}}"#,
+    );
+    let recording = read(&text);
+    assert_eq!(recording.notes, []);
+    let source = crate::import::write_source(&recording, &input(&text), "postman").source;
+    for part in [
+        "post = \"/pay/{{integer}}\"",
+        "header(\"x-time\", \"{{vu.now}}\")",
+        r#"body = "{\"at\": \"{{vu.now.unix}}\", \"n\": {{integer}}, \"e\": \"ada-{{vu.uuid}}@example.com\", \"c\": \"{{city}}\"}""#,
+        "Feed::iter(0..=1000).random()",
+        "Feed::iter([\"Lisbon\", ",
+    ] {
+        assert!(source.contains(part), "{part}\n{source}");
+    }
+    // Between quotes, a number is text.
+    let text = text.replace(r#", \"n\": {{$randomInt}}"#, "");
+    let source = crate::import::write_source(&read(&text), &input(&text), "postman").source;
+    assert!(
+        source.contains(r#"json = { "at": "{{vu.now.unix}}""#),
+        "{source}"
+    );
+}
+
+#[test]
+fn two_hosts_without_a_value_stay_two() {
+    let one = |name: &str, url: &str| format!(r#"{{"name": "{name}", "request": "{url}"}}"#);
+    let requests = [
+        one("a", "{{login}}/a"),
+        one("b", "https://{{pay}}.example/b"),
+        one("c", "{{login}}/c"),
+    ];
+    let recording = read(&items(&requests.join(",")));
+    assert_eq!(recording.base.as_deref(), Some("http://127.0.0.1:8080"));
+    let [constant] = &recording.constants[..] else {
+        panic!("{:?}", recording.constants)
+    };
+    assert_eq!(constant.value, "https://unknown.example");
+    let targets = recording.exchanges.iter().map(|exchange| {
+        let shown = exchange.target.shown(|_| format!("<{}>", constant.name));
+        format!("{}{shown}", exchange.origin)
+    });
+    let base = "http://127.0.0.1:8080";
+    assert_eq!(
+        targets.collect::<Vec<_>>(),
+        [
+            format!("{base}/a"),
+            format!("{base}<PAY_EXAMPLE>/b"),
+            format!("{base}/c")
+        ]
+    );
+    let notes: Vec<_> = recording.notes.iter().map(|note| &note.words).collect();
+    assert!(
+        notes[0].contains("there is no host for `{{login}}`, so requests go to"),
+        "{notes:?}"
+    );
+    assert!(
+        notes[1].contains("or write it into the constant `PAY_EXAMPLE`"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn requests_of_a_collection_are_those_of_its_scenarios() {
+    for (text, environment) in [(SHOP, None), (TICKETS, Some(STAGING)), (FAULTY, None)] {
+        let document = serde_json::from_str(text);
+        let Ok(document) = document else { continue };
+        let recording = read_with(text, &[], environment).unwrap();
+        let left = recording.notes.iter();
+        let left = left
+            .filter(|note| note.words.contains("is left out"))
+            .count();
+        let requests = count_requests(&document);
+        assert!(recording.exchanges.len() <= requests, "{requests}");
+        assert!(recording.exchanges.len() + left >= requests, "{requests}");
+    }
+}
+
+fn count_requests(node: &serde_json::Value) -> usize {
+    let items = node["item"].as_array();
+    let below: usize = items.into_iter().flatten().map(count_requests).sum();
+    below + usize::from(!node["request"].is_null())
+}

@@ -10,6 +10,9 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+/// Groups, which may have one name.
+const GROUPS: usize = 2;
+
 /// Texts that would be something else, if nobody took care.
 fn text() -> impl Strategy<Value = String> {
     let odd = prop_oneof![any::<String>(), Just("é订\u{202e}".to_owned())];
@@ -62,7 +65,11 @@ fn sent() -> impl Strategy<Value = Exchange> {
         Just("application/x-www-form-urlencoded".to_owned()),
         text()
     ];
-    let words = (option::of(text()), option::of(text()), option::of(text()));
+    let words = (
+        option::of(text()),
+        option::of(text()),
+        option::of(0..GROUPS),
+    );
     let answer = prop_oneof![
         text(),
         text().prop_map(|key| format!("{{{key:?}:[{{{key:?}:1}}]}}"))
@@ -117,13 +124,11 @@ fn link() -> impl Strategy<Value = Reference> {
 
 fn recordings() -> impl Strategy<Value = Recording> {
     let words = (option::of(text()), option::of(text()), text(), text());
-    (vec(sent(), 0..5), (link(), link(), link()), words).prop_map(
-        |(exchanges, links, (name, description, note, base))| Recording {
-            // Every second group that an exchange names is one.
-            groups: exchanges
-                .iter()
-                .step_by(2)
-                .filter_map(|exchange| exchange.group.clone())
+    let groups = vec(text(), GROUPS);
+    (vec(sent(), 0..5), groups, (link(), link(), link()), words).prop_map(
+        |(exchanges, groups, links, (name, description, note, base))| Recording {
+            groups: groups
+                .into_iter()
                 .map(|name| Group {
                     description: Some(name.clone()),
                     name,

@@ -1,0 +1,146 @@
+//! What holds for every plan: no request, no pause and no property of it is lost in silence.
+
+use super::super::element::{Element, Item, is_default, pair_items, read_plan};
+use super::*;
+use std::time::Duration;
+
+const PARTS: &str = include_str!("../../../../../tests/fixtures/import/jmx/parts.jmx");
+const PLANS: [&str; 3] = [SHOP, CODE, PARTS];
+
+#[test]
+fn parts_that_some_journeys_have_are_taken_where_they_stand() {
+    insta::assert_snapshot!(format!(
+        "{}\n{}",
+        warnings(PARTS).join("\n"),
+        written(PARTS)
+    ));
+}
+
+/// Requests and milliseconds of pauses of a plan: each timer is one before each sampler at its level and below.
+fn count(items: &[Item<'_>], around: f64) -> (usize, f64) {
+    let number = |element: &Element, name: &str| element.text_of(name).parse().unwrap_or(0.0);
+    let pause = |item: &Item<'_>| {
+        let element = item.element;
+        let (delay, range) = (
+            number(element, "ConstantTimer.delay"),
+            number(element, "RandomTimer.range"),
+        );
+        match element.class() {
+            "ConstantTimer" | "GaussianRandomTimer" => delay,
+            "UniformRandomTimer" => delay + range / 2.0,
+            _ => 0.0,
+        }
+    };
+    let around = around + items.iter().map(pause).sum::<f64>();
+    let (mut requests, mut pauses) = (0, 0.0);
+    for item in items.iter().filter(|item| item.element.is_enabled()) {
+        let element = item.element;
+        let class = element.class();
+        // Of shares, a pause is as rare as its request.
+        let (more, longer) = match class {
+            "ModuleController" => count(&module().items, around),
+            "TestFragmentController" => (0, 0.0),
+            _ => count(&item.items, around),
+        };
+        let own = item.items.iter().map(pause).sum::<f64>();
+        let times = match class {
+            "LoopController" => number(element, "LoopController.loops"),
+            "ThroughputController"
+                if element.text_of("ThroughputController.percentThroughput") == "0.0" =>
+            {
+                0.0
+            }
+            _ => 1.0,
+        };
+        let is_request = class == "HTTPSamplerProxy";
+        if is_request
+            || class.ends_with("Sampler")
+            || class == "TestAction"
+            || class == "JDBCRequest"
+        {
+            requests += usize::from(is_request);
+            pauses += around + own + number(element, "ActionProcessor.duration");
+        } else {
+            requests += more * times as usize;
+            pauses += longer * times;
+        }
+    }
+    (requests, pauses)
+}
+
+/// The only fragment that a module of these plans names.
+fn module() -> Item<'static> {
+    let root: &'static Element = Box::leak(Box::new(read_plan(&Input::new("", PARTS)).unwrap()));
+    let plan = pair_items(&root.children[0]).remove(0);
+    let mut items = plan.items.into_iter();
+    items
+        .find(|item| item.element.title() == "Fragment")
+        .unwrap()
+}
+
+#[test]
+fn requests_and_pauses_of_a_plan_are_those_of_its_scenarios() {
+    for text in PLANS {
+        let input = Input::new("plan.jmx", text);
+        let root = read_plan(&input).unwrap();
+        let (requests, pauses) = count(&pair_items(&root.children[0]), 0.0);
+        let recording = read_jmx(&input).unwrap();
+        assert_eq!(recording.exchanges.len(), requests);
+        let thinks = recording.exchanges.iter();
+        let thinks = thinks.filter_map(|exchange| exchange.settings.think);
+        let sum: Duration = thinks.map(|think| think.mean()).sum();
+        assert_eq!(sum, Duration::from_secs_f64(pauses / 1e3));
+    }
+}
+
+/// The places of the values of properties, but for those that change nothing, whatever they are.
+fn values(element: &Element, text: &str, found: &mut Vec<std::ops::Range<usize>>) {
+    if element.attribute("enabled") == "false" {
+        return;
+    }
+    let name = element.attribute("name");
+    let is_leaf = element.children.is_empty() && element.tag.ends_with("Prop");
+    let start = element.span.start + text[element.span.start..].find('>').unwrap() + 1;
+    let end = start + text[start..].find('<').unwrap();
+    if is_leaf && start < end && !is_default(name, "odd") {
+        found.push(start..end);
+    }
+    let mut below = element.children.iter().peekable();
+    while let Some(child) = below.next() {
+        values(child, text, found);
+        if child.attribute("enabled") == "false" {
+            below.next_if(|next| next.tag == "hashTree");
+        }
+    }
+}
+
+#[test]
+fn every_property_of_a_plan_is_used_or_named() {
+    for text in PLANS {
+        let whole = |text: &str| {
+            read_jmx(&Input::new("plan.jmx", text))
+                .ok()
+                .map(|_| (warnings(text), written(text)))
+        };
+        let usual = whole(text);
+        let root = read_plan(&Input::new("plan.jmx", text)).unwrap();
+        let mut found = Vec::new();
+        values(&root, text, &mut found);
+        assert!(found.len() > 30);
+        for place in found {
+            let other = match &text[place.clone()] {
+                "true" => "false",
+                "false" => "true",
+                _ => "odd",
+            };
+            let mut changed = text.to_owned();
+            changed.replace_range(place.clone(), other);
+            assert_ne!(
+                whole(&changed),
+                usual,
+                "{}",
+                &text[place.start - 80..place.end]
+            );
+        }
+    }
+}
