@@ -288,49 +288,6 @@ impl Migration {
         Ok(())
     }
 
-    /// Makes a constant of each host with values in it, and the base of the one that most requests go to.
-    fn name_hosts(&mut self) {
-        self.recording.choose_base();
-        let base = self.recording.base.take();
-        for at in 0..self.recording.exchanges.len() {
-            let origin = self.recording.exchanges[at].origin.clone();
-            let Some(host) = self.hosts.get(&origin) else {
-                continue;
-            };
-            let span = self.recording.exchanges[at].span.clone();
-            if Some(&origin) == base.as_ref() {
-                SOMEWHERE.clone_into(&mut self.recording.exchanges[at].origin);
-                for piece in host.pieces().to_vec() {
-                    let name = match piece {
-                        Piece::Secret(at) => &self.recording.secrets[at].name,
-                        Piece::Constant(at) => &self.recording.constants[at].name,
-                        _ => continue,
-                    };
-                    let words = format!(
-                        "the host is in the variable `{name}`: requests go to the base URL, which `--base-url` gives"
-                    );
-                    self.note_once(&span, words);
-                }
-                continue;
-            }
-            self.recording.exchanges[at].origin.clear();
-            let constant = self.unknown(&origin);
-            if let Some(Piece::Constant(at)) = constant.pieces().first() {
-                let constant = &mut self.recording.constants[*at];
-                SOMEWHERE.clone_into(&mut constant.value);
-                constant.what = format!("TODO: scheme, host and port of {}.", quote_name(&origin));
-                let name = constant.name.clone();
-                let words = format!(
-                    "the constant `{name}` needs a value: the host {}",
-                    quote_name(&origin)
-                );
-                self.note_once(&span, words);
-            }
-            let target = std::mem::replace(&mut self.recording.exchanges[at].target, constant);
-            self.recording.exchanges[at].target.append(target);
-        }
-    }
-
     /// Ends the recording.
     pub(super) fn finish(mut self) -> Recording {
         self.place_outside();
