@@ -17,8 +17,9 @@ fn pages() -> Vec<(String, String)> {
         .map(str::to_owned)
         .to_vec();
     for entry in fs::read_dir(workspace().join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "md") {
+            let name = path.file_name().unwrap().to_str().unwrap();
             paths.push(format!("docs/{name}"));
         }
     }
@@ -46,16 +47,11 @@ fn without_code(line: &str) -> String {
 }
 
 /// Returns the targets of the links of a line: `[text](target)` and `<https://..>`.
-fn link_targets(line: &str) -> Vec<&str> {
-    let inline = line
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| Some(rest.split_once(')')?.0));
-    let automatic = line.split("<http").skip(1).filter_map(|rest| {
-        let (rest, _) = rest.split_once('>')?;
-        let start = rest.as_ptr() as usize - line.as_ptr() as usize - "http".len();
-        Some(&line[start..start + "http".len() + rest.len()])
-    });
+fn link_targets(line: &str) -> Vec<String> {
+    let inline = line.split("](").skip(1);
+    let inline = inline.filter_map(|rest| Some(rest.split_once(')')?.0.to_owned()));
+    let automatic = line.split("<http").skip(1);
+    let automatic = automatic.filter_map(|rest| Some(format!("http{}", rest.split_once('>')?.0)));
     inline.chain(automatic).collect()
 }
 
@@ -83,7 +79,7 @@ fn every_link_within_the_documentation_leads_somewhere() {
                 if target.starts_with("http") {
                     continue;
                 }
-                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
                 let from = workspace().join(&path);
                 let to = match file {
                     "" => from,
