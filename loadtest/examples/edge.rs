@@ -61,7 +61,7 @@ fn serve() -> Result<String, Failure> {
     thread::spawn(move || {
         runtime.block_on(async move {
             while let Some(incoming) = endpoint.accept().await {
-                // A connection that breaks off is the client's to notice.
+                // The client notices a broken connection by itself.
                 tokio::spawn(async move { drop(answer(incoming).await) });
             }
         });
