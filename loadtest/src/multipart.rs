@@ -3,7 +3,7 @@
 pub use reqwest::multipart::Part;
 use std::borrow::Cow;
 
-/// A form of several parts, for [`Request::multipart`](crate::Request::multipart) and its sister of `async` steps.
+/// A form of several parts, for [`Request::multipart`](crate::Request::multipart) and for the requests of `async` steps.
 ///
 /// Names of fields are sent in UTF-8, as browsers send them, with line ends and quotes as `%0D`, `%0A` and `%22`.
 ///
@@ -34,14 +34,11 @@ impl Form {
 
     /// Adds a field with any content.
     pub fn part(self, name: impl Into<Cow<'static, str>>, part: Part) -> Self {
-        let name = name.into();
-        let name = match name.contains(['"', '\r', '\n']) {
-            true => {
-                let lines = name.replace('\r', "%0D").replace('\n', "%0A");
-                Cow::Owned(lines.replace('"', "%22"))
-            }
-            false => name,
-        };
+        let mut name = name.into();
+        if name.contains(['"', '\r', '\n']) {
+            let lines = name.replace('\r', "%0D").replace('\n', "%0A");
+            name = Cow::Owned(lines.replace('"', "%22"));
+        }
         Self(self.0.part(name, part))
     }
 }

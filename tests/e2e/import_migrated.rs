@@ -175,17 +175,17 @@ fn code_of_a_plan_is_a_warning_and_the_rest_compiles() {
     let (source, said) = imported("jmx", PLAN_CODE);
     for part in [
         "not imported: `JSR223Sampler` is code",
-        "not imported: `IfController` is code",
+        "`IfController` is code: its requests are there once",
         "the constant `SIGNATURE` needs a value: code makes `signature`",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let server = Server::recording(|request| match request.path.as_str() {
-        "/products" | "/products/unknown" | "/twice" => Reply::status(200),
+        "/products" | "/products/unknown" | "/more" | "/page" | "/twice" => Reply::status(200),
         _ => Reply::status(404),
     });
     passes(Files::single("import_jmx_code", &source), &server);
     let requests = server.recorded();
     sent(&requests, "GET", "/products/unknown?signature=unknown");
-    assert_eq!(requests.len(), 4);
+    assert_eq!(requests.len(), 6);
 }

@@ -78,11 +78,11 @@ fn apply_response(
     variables: &Variables,
     migration: &mut Migration,
 ) -> bool {
-    let kind: u32 = assertion
-        .text_of("Assertion.test_type")
-        .trim()
-        .parse()
-        .unwrap_or(0);
+    let kind = match assertion.text_of("Assertion.test_type").trim() {
+        "" => Ok(CONTAINS),
+        kind => kind.parse::<u32>(),
+    };
+    let Ok(kind) = kind else { return false };
     let field = assertion
         .text_of("Assertion.test_field")
         .rsplit('.')

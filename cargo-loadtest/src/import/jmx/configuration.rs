@@ -89,7 +89,8 @@ impl<'e> PlanReader<'e> {
             _ => "",
         };
         if !words.is_empty() {
-            let words = format!("{words} of `{file}` in the plan; here the users of a scenario do");
+            let words =
+                format!("{words} of `{file}` in the plan; here the users of a scenario share them");
             self.migration.note(&element.span, words);
         }
         if is_once && !stops {

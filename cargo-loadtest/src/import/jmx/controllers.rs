@@ -115,7 +115,12 @@ impl<'e> PlanReader<'e> {
     /// Gives the variable of a loop over values the first of these.
     fn begin_each(&mut self, element: &Element, variables: &mut Variables) {
         if element.class() == "ForeachController" {
-            let first = format!("{}_1", element.text_of("ForeachController.inputVal"));
+            let separator = match element.text_of("ForeachController.useSeparator") {
+                "false" => "",
+                _ => "_",
+            };
+            let input = element.text_of("ForeachController.inputVal");
+            let first = format!("{input}{separator}1");
             let value = variables.get(&first).cloned().unwrap_or(Variable::Unknown);
             let name = element.text_of("ForeachController.returnVal");
             variables.insert(name.to_owned(), value);

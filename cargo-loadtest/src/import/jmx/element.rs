@@ -308,7 +308,7 @@ pub(super) fn texts_of(element: &Element) -> Vec<(&str, &str)> {
     while let Some(child) = open.pop() {
         let (name, text) = (child.name(), child.value().trim());
         let is_leaf = child.children.is_empty() || child.child("value").is_some();
-        if is_leaf && !["", "true", "false"].contains(&text) {
+        if is_leaf && !is_default(name, text) {
             texts.push((name.rsplit('.').next().unwrap_or_default(), text));
         }
         if !is_leaf {

@@ -16,7 +16,14 @@ pub(super) fn read_load(
     variables: &Variables,
     migration: &mut Migration,
 ) -> (Option<Load>, Vec<String>) {
-    let mut read = |name: &str| read_number(group, name, variables, migration);
+    let mut notes = Vec::new();
+    let mut read = |name: &str| {
+        let number = read_number(group, name, variables, migration);
+        if number.is_none() && !group.text_of(name).trim().is_empty() {
+            notes.push(format!("`{name}` is not known"));
+        }
+        number
+    };
     match group.class() {
         "ThreadGroup" | "SetupThreadGroup" | "PostThreadGroup" => {
             let users = read("ThreadGroup.num_threads");
@@ -29,8 +36,19 @@ pub(super) fn read_load(
             let loops = controller.and_then(|controller| {
                 read_number(controller, "LoopController.loops", variables, migration)
             });
+            if controller.is_some() && loops.is_none() && !is_endless {
+                notes.push("its number of loops is not known".to_owned());
+            }
             let loops = loops.filter(|loops| *loops >= 0.0 && !is_endless);
-            read_threads(users, ramp, duration, loops)
+            if let (Some(loops), Some(_)) = (loops, duration) {
+                notes.push(format!(
+                    "its end after {loops} loops is left out: the load has a duration"
+                ));
+            }
+            (
+                read_threads(users, ramp, duration, loops, &mut notes),
+                notes,
+            )
         }
         "ConcurrencyThreadGroup" | "ArrivalsThreadGroup" => {
             let unit = if group.text_of("Unit").trim() == "S" {
@@ -50,7 +68,7 @@ pub(super) fn read_load(
             let target = if is_rate { target / unit } else { target };
             (
                 stages(&[(0.0, target, ramp), (target, target, hold)], is_rate),
-                Vec::new(),
+                notes,
             )
         }
         "UltimateThreadGroup" => {
@@ -93,8 +111,8 @@ fn read_threads(
     ramp: f64,
     duration: Option<f64>,
     loops: Option<f64>,
-) -> (Option<Load>, Vec<String>) {
-    let mut notes = Vec::new();
+    notes: &mut Vec<String>,
+) -> Option<Load> {
     let users = if let Some(users) = users.filter(|users| (1.0..=1e6).contains(users)) {
         users as u32
     } else {
@@ -113,7 +131,7 @@ fn read_threads(
             users,
             per_user: true,
         };
-        return (Some(Load::new(shape)), notes);
+        return Some(Load::new(shape));
     }
     let duration =
         if let Some(duration) = duration.filter(|duration| (0.001..1e8).contains(duration)) {
@@ -125,14 +143,14 @@ fn read_threads(
     let ramp_up = Duration::from_secs_f64(ramp.clamp(0.0, 1e8));
     if ramp_up >= duration {
         let ramp = duration.as_secs_f64();
-        return (stages(&[(0.0, users.into(), ramp)], false), notes);
+        return stages(&[(0.0, users.into(), ramp)], false);
     }
     let shape = Shape::Users {
         users,
         ramp_up,
         duration,
     };
-    (Some(Load::new(shape)), notes)
+    Some(Load::new(shape))
 }
 
 /// Makes a load of stages: from, to, and seconds.

@@ -132,14 +132,13 @@ impl<'e> PlanReader<'e> {
             self.migration.note(&element.span, words);
         }
         let on_error = element.text_of("ThreadGroup.on_sample_error");
-        if on_error.starts_with("stop") {
-            let what = if on_error == "stopthread" {
-                "user"
-            } else {
-                "test"
+        if !["", "continue", "startnextloop"].contains(&on_error) {
+            let what = match on_error {
+                "stopthread" => "the user",
+                "stoptest" | "stoptestnow" => "the test",
+                _ => "a part that is not known",
             };
-            let words =
-                format!("{title}: an error ends the {what} in the plan, and the journey here");
+            let words = format!("{title}: an error ends {what} in the plan, and the journey here");
             self.migration.note(&element.span, words);
         }
         let mut variables = around.variables.clone();
@@ -148,6 +147,10 @@ impl<'e> PlanReader<'e> {
         self.set_throughput(&around, load.as_mut());
         let name = "ThreadGroup.delay";
         let delay = read_number(element, name, &variables, &mut self.migration);
+        if delay.is_none() && !element.text_of(name).trim().is_empty() {
+            let words = format!("{title}: `{name}` is not known");
+            self.migration.note(&element.span, words);
+        }
         let start = delay
             .filter(|delay| (0.001..1e8).contains(delay) && element.is_set("ThreadGroup.scheduler"))
             .map(Duration::from_secs_f64);
@@ -157,9 +160,10 @@ impl<'e> PlanReader<'e> {
         });
         let keeps_cookies = cookies.is_some_and(|cookies| {
             let is_cleared = cookies.is_set("CookieManager.clearEachIteration");
-            match cookies.is_set("CookieManager.controlledByThreadGroup") {
-                true => is_same_user,
-                false => !is_cleared,
+            if cookies.is_set("CookieManager.controlledByThreadGroup") {
+                is_same_user
+            } else {
+                !is_cleared
             }
         });
         let drops_cookies = cookies.is_none() && self.migration.scenario_mut().len() > 1;

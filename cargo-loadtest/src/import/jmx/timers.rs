@@ -46,13 +46,15 @@ impl<'e> PlanReader<'e> {
             min: time(min),
             max: time(max),
         };
-        let normal = |mean: f64, deviation: f64| match deviation < 1.0 {
-            true => uniform(mean, mean),
-            false => Think::Random {
+        let normal = |mean: f64, deviation: f64| {
+            if deviation < 1.0 {
+                return uniform(mean, mean);
+            }
+            Think::Random {
                 law: ThinkLaw::Normal,
                 mean: time(mean),
                 deviation: time(deviation),
-            },
+            }
         };
         Some(match timer.class() {
             "ConstantTimer" => uniform(delay, delay),

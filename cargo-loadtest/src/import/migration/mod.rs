@@ -124,23 +124,26 @@ impl Migration {
         self.pauses.push((owner, is_before, think));
     }
 
-    /// Makes the pauses of the scenario think times. One before a request follows the request before it, and one before
-    /// the first request the last one, since journeys follow each other; where not all journeys have both, it follows its own,
-    /// so that it is made as often.
+    /// Makes the pauses of the scenario think times. One before a request that all journeys have follows the last such
+    /// request before it, which for the first one is the last of all, since journeys follow each other. Another one follows
+    /// its own request, so that it is made as often.
     fn place_pauses(&mut self, last: usize) {
         let first = self.first;
         for (owner, is_before, think) in std::mem::take(&mut self.pauses) {
             let exchanges = &mut self.recording.exchanges;
             let owner = owner.clamp(first, last);
-            let before = if owner == first { last } else { owner - 1 };
-            let is_certain = |at: usize| {
-                let settings = &exchanges[at].settings;
+            let is_certain = |at: &usize| {
+                let settings = &exchanges[*at].settings;
                 settings.runs == Runs::Always
                     && settings.weight.is_none()
                     && settings.after.is_none()
             };
-            let moves = is_before && is_certain(owner) && is_certain(before);
-            let at = if moves { before } else { owner };
+            let mut before = (first..owner).rev().chain((owner..=last).rev());
+            let at = if is_before && is_certain(&owner) {
+                before.find(is_certain).unwrap_or(owner)
+            } else {
+                owner
+            };
             let sum = match exchanges[at].settings.think {
                 Some(known) => add_pauses(known, think),
                 None => think,
@@ -315,7 +318,7 @@ impl Migration {
                 Some(name) => format!("{whose}: write it into the constant `{name}`"),
                 None => format!("{whose}: requests go to the base URL, which `--base-url` gives"),
             };
-            recording.notes.push(Note::new(span, words));
+            recording.notes.insert(0, Note::new(span, words));
         }
         let mut known = HashSet::new();
         recording

@@ -247,7 +247,7 @@ fn a_pause_is_made_as_often_as_its_request() {
         (a.clone(), vec![2000]),
         (format!("{a}{b}"), vec![0, 2000]),
         (format!("{b}{a}"), vec![2000, 0]),
-        (format!("{}{a}{b}", timer("100")), vec![100, 2200]),
+        (format!("{}{a}{b}", timer("100")), vec![100, 2100]),
         (format!("{b}{}", share(&a)), vec![0, 2000]),
         (
             format!("{b}{}{b}", share(&format!("{b}{wait}"))),

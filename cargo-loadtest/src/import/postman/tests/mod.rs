@@ -73,6 +73,7 @@ fn resolved(text: &Text, recording: &Recording) -> String {
         Piece::User(value) => format!("<{}>", value.name()),
         Piece::Run(RunValue::Row { feed, .. }) => format!("<{}>", recording.feeds[*feed].name),
         Piece::Run(value) => format!("<{value:?}>"),
+        Piece::Constant(number) => format!("<{}>", recording.constants[*number].name),
         _ => unreachable!("a literal is shown as it is"),
     })
 }

@@ -157,10 +157,7 @@ fn what_postman_makes_anew_is_made_anew() {
     // Between quotes, a number is text.
     let text = text.replace(r#", \"n\": {{$randomInt}}"#, "");
     let source = crate::import::write_source(&read(&text), &input(&text), "postman").source;
-    assert!(
-        source.contains(r#"json = { "at": "{{vu.now.unix}}""#),
-        "{source}"
-    );
+    assert!(source.contains(r#""at": "{{vu.now.unix}}","#), "{source}");
 }
 
 #[test]
@@ -203,17 +200,16 @@ fn two_hosts_without_a_value_stay_two() {
 
 #[test]
 fn requests_of_a_collection_are_those_of_its_scenarios() {
-    for (text, environment) in [(SHOP, None), (TICKETS, Some(STAGING)), (FAULTY, None)] {
-        let document = serde_json::from_str(text);
-        let Ok(document) = document else { continue };
+    for (text, environment) in [(SHOP, None), (TICKETS, Some(STAGING))] {
+        let document = serde_json::from_str(text).unwrap();
         let recording = read_with(text, &[], environment).unwrap();
         let left = recording.notes.iter();
         let left = left
             .filter(|note| note.words.contains("is left out"))
             .count();
         let requests = count_requests(&document);
-        assert!(recording.exchanges.len() <= requests, "{requests}");
-        assert!(recording.exchanges.len() + left >= requests, "{requests}");
+        assert!(requests > 3);
+        assert_eq!(recording.exchanges.len() + left, requests);
     }
 }
 
