@@ -62,7 +62,10 @@ impl<'s, 't> Script<'s, 't> {
             Callee::Value(Js::Function(function, at, this)) => {
                 let this = this.map(|this| (*this).clone());
                 let frame = self.open_frame(function, at, this, &arguments, None);
-                self.returned(function, frame)
+                match self.returned(function, frame) {
+                    Js::Unknown(_) => unknown,
+                    value => value,
+                }
             }
             Callee::Value(Js::Native(path)) => self.call_native(&path, &arguments, node),
             Callee::Value(_) => unknown,
@@ -263,8 +266,8 @@ impl<'s, 't> Script<'s, 't> {
     fn row_name(&self, node: Node<'t>) -> String {
         let list = node.child_by_field_name("arguments");
         let list = list.and_then(|list| children_of(list).into_iter().next());
-        let list = node.child_by_field_name("object").or(list);
-        let name = list.map_or("", |list| self.text(inner_of(list)));
+        let list = node.child_by_field_name("object").or(list).unwrap_or(node);
+        let name = self.text(inner_of(list));
         let word = name.rsplit('.').next().unwrap_or_default();
         let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic());
         if is_name {

@@ -179,13 +179,17 @@ impl<'t> Script<'_, 't> {
 
     /// Reads `metric.add(value)`: a metric of the request that it is about, or else of the last one.
     pub(super) fn add_metric(&mut self, kind: &str, name: &str, value: &Js<'t>, node: Node<'t>) {
-        let when = match &self.when {
-            None => None,
-            Some((tests, holds)) => match answer_test(tests, *holds) {
-                Some(test) => Some(test),
-                None => return self.leave_code(node, UNCOUNTED),
-            },
-        };
+        if let Err(what) = self.read_metric(kind, name, value) {
+            // A limit on a part of it would be another one.
+            self.code_metrics.push(name.to_owned());
+            self.leave_code(node, what);
+        }
+    }
+
+    fn read_metric(&mut self, kind: &str, name: &str, value: &Js<'t>) -> Result<(), &'static str> {
+        let when = self.when.as_ref();
+        let when = when.map(|(tests, holds)| answer_test(tests, *holds).ok_or(UNCOUNTED));
+        let when = when.transpose()?;
         let (about, value) = match value {
             Js::Number(number) => (
                 when.as_ref().map(|(at, _)| *at),
@@ -195,12 +199,11 @@ impl<'t> Script<'_, 't> {
             Js::Part(exchange, Part::Duration) => (Some(*exchange), MetricValue::Time),
             Js::Json(exchange, path) => (Some(*exchange), MetricValue::Json(path.clone())),
             Js::Tests(tests) | Js::Fails(tests) => {
-                match answer_test(tests, matches!(value, Js::Tests(_))) {
-                    Some((exchange, test)) => (Some(exchange), MetricValue::Test(test)),
-                    None => return self.leave_code(node, UNCOUNTED),
-                }
+                let holds = matches!(value, Js::Tests(_));
+                let (exchange, test) = answer_test(tests, holds).ok_or(UNCOUNTED)?;
+                (Some(exchange), MetricValue::Test(test))
             }
-            _ => return self.leave_code(node, "the value of a metric"),
+            _ => return Err("the value of a metric"),
         };
         let kind = match (kind, &value) {
             ("Counter", MetricValue::Number(0..) | MetricValue::Test(_)) => MetricKind::Count,
@@ -208,21 +211,20 @@ impl<'t> Script<'_, 't> {
                 MetricKind::Time
             }
             ("Gauge" | "Rate", _) => MetricKind::Gauge,
-            _ => return self.leave_code(node, "the value of a metric"),
+            _ => return Err("the value of a metric"),
         };
         let last = self.migration.recording.exchanges.len();
         let last = Some(last).filter(|_| !self.migration.scenario_mut().is_empty());
         let about = about.or(last.map(|last| last - 1));
-        let Some(exchange) = about.and_then(|at| self.migration.recording.exchanges.get_mut(at))
-        else {
-            return self.leave_code(node, "a metric before the first request");
-        };
+        let exchange = about.and_then(|at| self.migration.recording.exchanges.get_mut(at));
+        let exchange = exchange.ok_or("a metric before the first request")?;
         exchange.settings.metrics.push(Metric {
             name: name.to_owned(),
             kind,
             value,
             when: when.map(|(_, test)| test),
         });
+        Ok(())
     }
 }
 

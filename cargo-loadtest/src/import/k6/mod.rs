@@ -206,6 +206,7 @@ impl<'t> Script<'_, 't> {
         let limits = apply_thresholds(
             options,
             scenario.name.as_deref(),
+            &self.code_metrics,
             &mut group.settings,
             exchanges,
         );
@@ -233,8 +234,8 @@ impl<'t> Script<'_, 't> {
             }
         };
         if self.is_lost && runs == Runs::Always {
-            for function in self.mentioned.clone() {
-                if let Js::Function(node, at, this) = function
+            for (node, frame) in self.mentioned.clone() {
+                if let Js::Function(node, at, this) = self.value(node, frame)
                     && !self.entered.contains_key(&node.id())
                 {
                     let this = this.as_deref().cloned();

@@ -248,6 +248,7 @@ pub(super) struct DeclaredLimit {
 pub(super) fn apply_thresholds(
     options: &Js<'_>,
     scenario: Option<&str>,
+    code_metrics: &[String],
     settings: &mut ScenarioSettings,
     exchanges: &mut [Exchange],
 ) -> Vec<DeclaredLimit> {
@@ -265,12 +266,13 @@ pub(super) fn apply_thresholds(
             let is_here = selector.is_none_or(|(tag, value)| {
                 tag != "scenario" || value == scenario.unwrap_or("default")
             });
+            // A limit on a metric that code adds to as well would be one on a part of it.
+            let is_code = code_metrics.iter().any(|known| known == metric);
             let mut metrics = exchanges
                 .iter()
                 .flat_map(|exchange| &exchange.settings.metrics);
-            let known = metrics
-                .find(|known| known.name == metric)
-                .map(|known| known.kind);
+            let known = metrics.find(|known| known.name == metric && !is_code);
+            let known = known.map(|known| known.kind);
             let limit = words.and_then(|words| read_limit(metric, known, words, condition));
             let is_applied = match (limit, known) {
                 _ if !is_here => false,

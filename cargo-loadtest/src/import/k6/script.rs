@@ -47,6 +47,8 @@ pub(super) struct Script<'s, 't> {
     pub(super) entered: HashMap<usize, usize>,
     /// The functions that the walk is in.
     pub(super) open: Vec<usize>,
+    /// The values that were looked up for the one that is asked for.
+    looked_up: HashMap<(usize, usize), Js<'t>>,
     depth: usize,
     /// The depth of the walk.
     pub(super) level: usize,
@@ -63,6 +65,8 @@ pub(super) struct Script<'s, 't> {
     pub(super) is_drawn: bool,
     /// The pause before the first request.
     pub(super) lead: (Duration, Duration),
+    /// Names of metrics that code adds to.
+    pub(super) code_metrics: Vec<String>,
     /// The number of redirects that requests follow.
     pub(super) redirects: u32,
     pub(super) user_agent: Option<String>,
@@ -77,8 +81,8 @@ pub(super) struct Script<'s, 't> {
     pub(super) is_outside: bool,
     /// True where it is not known which function is called.
     pub(super) is_lost: bool,
-    /// Functions that are values, which an unknown call may call.
-    pub(super) mentioned: Vec<Js<'t>>,
+    /// What may be a function that an unknown call calls, with its frame.
+    pub(super) mentioned: Vec<(Node<'t>, usize)>,
 }
 
 impl<'s, 't> Script<'s, 't> {
@@ -99,6 +103,7 @@ impl<'s, 't> Script<'s, 't> {
             results: HashMap::new(),
             entered: HashMap::from([(root.id(), 0)]),
             open: Vec::new(),
+            looked_up: HashMap::new(),
             depth: 0,
             level: 0,
             looks: 0,
@@ -109,6 +114,7 @@ impl<'s, 't> Script<'s, 't> {
             runs: Runs::Always,
             is_drawn: false,
             lead: Default::default(),
+            code_metrics: Vec::new(),
             redirects: 10,
             user_agent: None,
             environment: Vec::new(),
@@ -150,6 +156,10 @@ impl<'s, 't> Script<'s, 't> {
         }
         if self.depth == 0 {
             self.looks = 0;
+            self.looked_up.clear();
+        }
+        if let Some(known) = self.looked_up.get(&(node.id(), frame)) {
+            return known.clone();
         }
         self.looks += 1;
         if self.depth >= DEEPEST || self.looks > MOST_LOOKS || !self.may_go_on() {
@@ -158,9 +168,12 @@ impl<'s, 't> Script<'s, 't> {
         self.depth += 1;
         let value = self.expression(node, frame);
         self.depth -= 1;
-        if value.is_too_large() {
-            return Js::Unknown(span_of(node));
-        }
+        let value = if value.is_too_large() {
+            Js::Unknown(span_of(node))
+        } else {
+            value
+        };
+        self.looked_up.insert((node.id(), frame), value.clone());
         value
     }
 

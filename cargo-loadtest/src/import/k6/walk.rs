@@ -3,8 +3,9 @@
 use super::calls::Callee;
 use super::conditions::{compare, is_success, opposite, tests_of};
 use super::names::is_class;
+use super::requests::head_of;
 use super::script::{Script, is_loop};
-use super::syntax::{children_of, inner_of, is_function, span_of};
+use super::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
 use super::value::{Js, Test};
 use crate::import::recording::Runs;
 use crate::import::text::quote_name;
@@ -38,8 +39,7 @@ impl<'t> Script<'_, 't> {
             _ if is_class(node) => {}
             _ if is_function(node) => {
                 if node.kind() != "function_declaration" {
-                    let function = self.value(node, frame);
-                    self.mentioned.push(function);
+                    self.mentioned.push((node, frame));
                 }
             }
             "call_expression" | "new_expression" => self.walk_call(node, frame),
@@ -63,22 +63,15 @@ impl<'t> Script<'_, 't> {
                 self.walk_repeated(head.trim(), |script| script.walk(body, frame));
             }
             "catch_clause" => {
-                let condition = "an exception";
-                self.walk_uncertain(condition, |script| {
-                    field("body")
-                        .into_iter()
-                        .for_each(|body| script.walk(body, frame));
-                });
+                let Some(body) = field("body") else { return };
+                let head = self.source_of(&(node.start_byte()..body.start_byte()));
+                self.walk_uncertain(head.trim(), |script| script.walk(body, frame));
             }
             "expression_statement" | "variable_declarator" | "return_statement" => {
                 self.walk_statement(node, frame);
             }
             "throw_statement" => self.leave_code(node, "an exception"),
-            "identifier" | "shorthand_property_identifier" => {
-                if let function @ Js::Function(..) = self.value(node, frame) {
-                    self.mentioned.push(function);
-                }
-            }
+            "identifier" | "shorthand_property_identifier" => self.mentioned.push((node, frame)),
             "import_statement" => {}
             _ => {
                 for child in children_of(node) {
@@ -109,19 +102,10 @@ impl<'t> Script<'_, 't> {
             self.results
                 .insert((node.id(), frame), value.unwrap_or(Js::Undefined));
         }
-        let Some(call) = self.unknown_calls.get(unknown_calls).copied() else {
-            return;
-        };
+        let has_code = self.unknown_calls.len() > unknown_calls;
         self.unknown_calls.truncate(unknown_calls);
-        if requests < self.migration.recording.exchanges.len() {
-            let name = call
-                .child_by_field_name("function")
-                .map_or("", |name| self.text(name));
-            let words = format!(
-                "{} is not followed, only the functions that it gets",
-                quote_name(name)
-            );
-            self.migration.note_once(&span_of(call), words);
+        if !has_code || requests < self.migration.recording.exchanges.len() {
+            // The values of requests that are code become constants.
         } else if !declares {
             self.leave_code(node, "this statement");
         } else if value.is_some_and(|value| self.value(value, frame).is_unknown()) {
@@ -256,13 +240,19 @@ impl<'t> Script<'_, 't> {
                 self.walk_when(&value, true, consequence, frame);
                 self.after = before;
             }
-            _ if ends => return self.leave_code(node, "a condition"),
+            _ if ends => {
+                self.leave_code(node, "a condition");
+                if self.text(consequence).contains("return") {
+                    self.walk(consequence, frame);
+                }
+                return;
+            }
             _ => self.walk_uncertain(text, |script| {
                 script.walk_when(&value, true, consequence, frame)
             }),
         }
         if let Some(alternative) = alternative {
-            let words = format!("not {text}");
+            let words = format!("!({text})");
             self.walk_uncertain(&words, |script| {
                 script.walk_when(&value, false, alternative, frame)
             });
@@ -342,9 +332,14 @@ impl<'t> Script<'_, 't> {
             _ => vec![node],
         };
         let text = |node: &Node<'t>| self.text(*node);
-        let is_end = |node: &Node<'t>| {
-            matches!(node.kind(), "return_statement" | "throw_statement")
-                || text(node).starts_with("fail(")
+        let has_call = |node: &Node<'t>| {
+            let mut nodes = nodes_within(*node).into_iter();
+            nodes.any(|node| node.kind() == "call_expression")
+        };
+        let is_end = |node: &Node<'t>| match node.kind() {
+            "throw_statement" => true,
+            "return_statement" => !has_call(node),
+            _ => text(node).starts_with("fail("),
         };
         let is_silent = |node: &Node<'t>| text(node).starts_with("console.");
         statements.last().is_some_and(is_end)
@@ -382,6 +377,7 @@ impl<'t> Script<'_, 't> {
         else {
             return;
         };
+        let first = self.migration.recording.exchanges.len();
         match function.child_by_field_name("object") {
             Some(object) => self.walk(object, frame),
             None if function.kind() != "identifier" => self.walk(function, frame),
@@ -409,7 +405,7 @@ impl<'t> Script<'_, 't> {
             Some(Callee::Value(Js::Native(path))) => {
                 match self.call_effect(&path, &nodes, node, frame) {
                     Some(result) => result,
-                    None => return self.walk_callbacks(None, &path, node, frame),
+                    None => return self.walk_callbacks(None, &path, (node, frame), first),
                 }
             }
             Some(Callee::Method(Js::Metric(kind, name), "add")) => {
@@ -423,20 +419,30 @@ impl<'t> Script<'_, 't> {
                 return;
             }
             Some(Callee::Method(object, name)) => {
-                return self.walk_callbacks(Some(object), name, node, frame);
+                return self.walk_callbacks(Some(object), name, (node, frame), first);
             }
             _ if function.kind() == "super" => return self.construct_above(node, frame),
             _ => {
                 // It may call any function that is a value.
                 self.is_lost = true;
-                return self.walk_callbacks(None, "", node, frame);
+                return self.walk_callbacks(None, "", (node, frame), first);
             }
+        };
+        let result = match result {
+            Js::Unknown(_) => Js::Unknown(span_of(node)),
+            result => result,
         };
         self.results.insert((node.id(), frame), result);
     }
 
-    /// Walks through the functions that something else gets, and may call.
-    fn walk_callbacks(&mut self, object: Option<Js<'t>>, name: &str, node: Node<'t>, frame: usize) {
+    /// Walks through the functions that something else gets, and may call; `first` is the number of requests before.
+    fn walk_callbacks(
+        &mut self,
+        object: Option<Js<'t>>,
+        name: &str,
+        (node, frame): (Node<'t>, usize),
+        first: usize,
+    ) {
         let value = self.call_value(node, frame);
         if !value.is_unknown() && object.is_none() {
             return;
@@ -444,7 +450,11 @@ impl<'t> Script<'_, 't> {
         let unknown = Js::Unknown(span_of(node));
         let is_loop = LOOPS.contains(&name);
         let item = match &object {
-            Some(list) if is_loop => self.any_of(list, node),
+            Some(list) if is_loop => {
+                let function = node.child_by_field_name("function");
+                let place = function.and_then(|function| function.child_by_field_name("object"));
+                self.any_of(list, place.unwrap_or(node))
+            }
             Some(answer) if name == "then" => answer.clone(),
             _ => unknown.clone(),
         };
@@ -454,7 +464,10 @@ impl<'t> Script<'_, 't> {
             functions.extend(fields.chain([argument.clone()]));
         }
         if self.is_outside {
-            self.mentioned.append(&mut functions);
+            let nodes = node.child_by_field_name("arguments").map(children_of);
+            let nodes = nodes.unwrap_or_default().into_iter();
+            self.mentioned.extend(nodes.map(|node| (node, frame)));
+            functions.clear();
         }
         let arguments = [item, unknown.clone(), unknown.clone(), unknown];
         for function in functions {
@@ -475,7 +488,14 @@ impl<'t> Script<'_, 't> {
             }
         }
         if value.is_unknown() && !is_loop && name != "then" {
-            self.unknown_calls.push(node);
+            if first < self.migration.recording.exchanges.len() {
+                let name = node.child_by_field_name("function");
+                let name = quote_name(name.map_or("", |name| self.text(name)));
+                let words = format!("{name} is not followed, only the requests in it");
+                self.migration.note_once(&head_of(node), words);
+            } else {
+                self.unknown_calls.push(node);
+            }
             self.first_unknown.get_or_insert(node);
         }
     }
