@@ -1,17 +1,157 @@
-//! Functions and classes of the script.
+//! Calls on the way, and the functions and classes of the script that they call.
 
+use super::calls::Callee;
 use super::names::is_class;
+use super::requests::head_of;
 use super::script::Script;
-use super::syntax::{children_of, nodes_within, span_of};
+use super::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
 use super::value::Js;
 use crate::import::source::Span;
+use crate::import::text::quote_name;
 use std::rc::Rc;
 use tree_sitter::Node;
 
 /// Deepest calls of functions.
 const DEEPEST: usize = 30;
 
+/// Methods that call a function for each item of a list.
+const LOOPS: [&str; 8] = [
+    "forEach", "map", "filter", "flatMap", "some", "every", "find", "reduce",
+];
+
 impl<'t> Script<'_, 't> {
+    /// Walks through a call and what it calls.
+    pub(super) fn walk_call(&mut self, node: Node<'t>, frame: usize) {
+        let function = node.child_by_field_name("function");
+        let Some(function) = function
+            .or(node.child_by_field_name("constructor"))
+            .map(inner_of)
+        else {
+            return;
+        };
+        let first = self.migration.recording.exchanges.len();
+        match function.child_by_field_name("object") {
+            Some(object) => self.walk(object, frame),
+            None if function.kind() != "identifier" => self.walk(function, frame),
+            None => {}
+        }
+        let list = node.child_by_field_name("arguments");
+        let nodes = list.map(children_of).unwrap_or_default();
+        for argument in &nodes {
+            if !is_function(*argument) {
+                self.walk(*argument, frame);
+            }
+        }
+        let site = span_of(node).start..list.map_or(node.end_byte(), |list| list.start_byte());
+        let site = Some(site).filter(|_| !nodes.is_empty());
+        let result = match self.callee(node, frame) {
+            Some(Callee::Value(Js::Function(function, at, this))) => {
+                let arguments = self.arguments(node, frame);
+                let this = this.map(|this| (*this).clone());
+                self.enter((function, at, this), &arguments, site)
+            }
+            Some(Callee::Value(Js::Class(class, at))) => {
+                let arguments = self.arguments(node, frame);
+                self.construct(class, at, &arguments)
+            }
+            Some(Callee::Value(Js::Native(path))) => {
+                match self.call_effect(&path, &nodes, node, frame) {
+                    Some(result) => result,
+                    None => return self.walk_callbacks(None, &path, (node, frame), first),
+                }
+            }
+            Some(Callee::Method(Js::Metric(kind, name), "add")) => {
+                let arguments = self.arguments(node, frame);
+                self.add_metric(
+                    &kind,
+                    &name,
+                    arguments.first().unwrap_or(&Js::Undefined),
+                    node,
+                );
+                return;
+            }
+            Some(Callee::Method(object, name)) => {
+                return self.walk_callbacks(Some(object), name, (node, frame), first);
+            }
+            _ if function.kind() == "super" => return self.construct_above(node, frame),
+            _ => {
+                // It may call any function that is a value.
+                self.is_lost = true;
+                return self.walk_callbacks(None, "", (node, frame), first);
+            }
+        };
+        let result = match result {
+            Js::Unknown(_) => Js::Unknown(span_of(node)),
+            result => result,
+        };
+        self.results.insert((node.id(), frame), result);
+    }
+
+    /// Walks through the functions that something else gets, and may call; `first` is the number of requests before.
+    fn walk_callbacks(
+        &mut self,
+        object: Option<Js<'t>>,
+        name: &str,
+        (node, frame): (Node<'t>, usize),
+        first: usize,
+    ) {
+        let value = self.call_value(node, frame);
+        if !value.is_unknown() && object.is_none() {
+            return;
+        }
+        let unknown = Js::Unknown(span_of(node));
+        let is_loop = LOOPS.contains(&name);
+        let item = match &object {
+            Some(list) if is_loop => {
+                let function = node.child_by_field_name("function");
+                let place = function.and_then(|function| function.child_by_field_name("object"));
+                self.any_of(list, place.unwrap_or(node))
+            }
+            Some(answer) if name == "then" => answer.clone(),
+            _ => unknown.clone(),
+        };
+        let mut functions = Vec::new();
+        for argument in self.arguments(node, frame) {
+            let fields = argument.fields().iter().map(|(_, value)| value.clone());
+            functions.extend(fields.chain([argument.clone()]));
+        }
+        if self.is_outside {
+            let nodes = node.child_by_field_name("arguments").map(children_of);
+            let nodes = nodes.unwrap_or_default().into_iter();
+            self.mentioned.extend(nodes.map(|node| (node, frame)));
+            functions.clear();
+        }
+        let arguments = [item, unknown.clone(), unknown.clone(), unknown];
+        for function in functions {
+            let Js::Function(function, at, this) = function else {
+                continue;
+            };
+            let this = this.map(|this| (*this).clone());
+            let walk = |script: &mut Self| {
+                script.enter((function, at, this), &arguments, None);
+            };
+            if is_loop {
+                let head = node
+                    .child_by_field_name("function")
+                    .map_or("", |head| self.text(head));
+                self.walk_repeated(head, walk);
+            } else {
+                walk(self);
+            }
+        }
+        if value.is_unknown() && !is_loop && name != "then" {
+            if first < self.migration.recording.exchanges.len() {
+                let name = node.child_by_field_name("function");
+                let name = quote_name(name.map_or("", |name| self.text(name)));
+                let words = format!("{name} is not followed, only the requests in it");
+                self.migration.note_once(&head_of(node), words);
+            } else {
+                self.unknown_calls.push(node);
+            }
+            self.first_unknown.get_or_insert(node);
+        }
+    }
+
     /// Walks through a function as it is called, and returns its value.
     pub(super) fn enter(
         &mut self,

@@ -3,14 +3,17 @@
 //! A walk over the syntax tree takes each request where it is written, once: through functions, callbacks, loops and
 //! branches. Nothing is run, and no other file is read. What depends on the run is a warning, or left as a comment.
 
+mod bindings;
 mod calls;
 mod conditions;
 mod effects;
 mod exports;
 mod expressions;
 mod functions;
+mod limits;
 mod methods;
 mod names;
+mod operators;
 mod options;
 mod requests;
 mod script;
@@ -25,7 +28,8 @@ use super::source::{Input, Mistake, Note, Span};
 use super::text::quote_name;
 use calls::Callee;
 use exports::{DEFAULT, Export, GRPC, WEB_SOCKETS};
-use options::{DeclaredLimit, DeclaredScenario, apply_thresholds, read_scenarios};
+use limits::{DeclaredLimit, apply_thresholds};
+use options::{DeclaredScenario, read_scenarios};
 use requests::head_of;
 use script::Script;
 use syntax::{children_of, is_function, nodes_below, parse_script, span_of};

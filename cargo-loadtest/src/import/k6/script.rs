@@ -1,16 +1,12 @@
-//! The state of a walk over a script, and the values of its names.
-//!
-//! Nothing is run: a name has a value where the text gives it a single one, or where no branch and no loop is between
-//! the last one and its use.
+//! The state of a walk over a script, and the calls of its functions that it is in. Nothing is run.
 
-use super::names::{Binding, BindingKind, Names, parameters_of};
-use super::syntax::{children_of, inner_of, is_function, span_of, text_of};
+use super::names::{Names, parameters_of};
+use super::syntax::{children_of, inner_of, span_of, text_of};
 use super::value::{Js, Test};
 use crate::import::migration::Migration;
-use crate::import::recording::{FeedOrder, Runs};
+use crate::import::recording::Runs;
 use crate::import::source::Span;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use std::time::Duration;
 use tree_sitter::Node;
 
@@ -19,16 +15,16 @@ const MOST_LOOKS: usize = 20_000;
 /// Most of them in a script.
 const MOST_WORK: usize = 500_000;
 /// Deepest expressions.
-const DEEPEST: usize = 60;
+pub(super) const DEEPEST: usize = 60;
 
 /// A function as it is called at one place.
 #[derive(Debug)]
-struct Frame<'t> {
-    function: usize,
+pub(super) struct Frame<'t> {
+    pub(super) function: usize,
     /// The frame in which the function is written.
-    parent: usize,
+    pub(super) parent: usize,
     this: Option<Js<'t>>,
-    parameters: Vec<(String, Js<'t>)>,
+    pub(super) parameters: Vec<(String, Js<'t>)>,
     /// The call, where it has arguments.
     site: Option<Span>,
 }
@@ -40,7 +36,7 @@ pub(super) struct Script<'s, 't> {
     pub(super) names: Names<'s, 't>,
     /// What imports are, by their names in the script.
     pub(super) imports: HashMap<String, Js<'t>>,
-    frames: Vec<Frame<'t>>,
+    pub(super) frames: Vec<Frame<'t>>,
     /// The values of calls that the walk was at, each in its frame.
     pub(super) results: HashMap<(usize, usize), Js<'t>>,
     /// The last frame of each function that the walk was in.
@@ -49,7 +45,7 @@ pub(super) struct Script<'s, 't> {
     pub(super) open: Vec<usize>,
     /// The values that were looked up for the one that is asked for.
     looked_up: HashMap<(usize, usize), Js<'t>>,
-    depth: usize,
+    pub(super) depth: usize,
     /// The depth of the walk.
     pub(super) level: usize,
     looks: usize,
@@ -228,7 +224,7 @@ impl<'s, 't> Script<'s, 't> {
     }
 
     /// Gives the parts of a value to the names of a pattern.
-    fn bind(
+    pub(super) fn bind(
         &mut self,
         pattern: Node<'t>,
         value: Js<'t>,
@@ -280,291 +276,4 @@ impl<'s, 't> Script<'s, 't> {
             _ => {}
         }
     }
-
-    /// Returns the value of a name where it is used.
-    pub(super) fn name_value(&mut self, node: Node<'t>, mut frame: usize) -> Option<Js<'t>> {
-        let name = self.text(node);
-        let around: Vec<Node<'t>> = self.names.around(node).collect();
-        for scope in around {
-            if let Some(bindings) = self.names.bindings(scope.id(), name) {
-                let bindings = bindings.to_vec();
-                let value = self.resolve(&bindings, name, node, frame);
-                return Some(match value {
-                    // The name says more than the expression that it is the value of.
-                    Js::Unknown(_) => Js::Unknown(span_of(node)),
-                    value => value,
-                });
-            }
-            if is_function(scope) && self.frames[frame].function == scope.id() {
-                frame = self.frames[frame].parent;
-            }
-        }
-        self.imports.get(name).cloned()
-    }
-
-    /// Returns the value that a name has at a place, of all that it gets.
-    pub(super) fn resolve(
-        &mut self,
-        bindings: &[Binding<'t>],
-        name: &str,
-        place: Node<'t>,
-        frame: usize,
-    ) -> Js<'t> {
-        if let Some(counted) = self.counted(bindings, name, frame) {
-            return counted;
-        }
-        let start = place.start_byte();
-        let home = self.names.function_around(place);
-        let all = || bindings.iter().filter(|binding| !binding.kind.is_part());
-        let mut whole: Vec<&Binding<'t>> = all().collect();
-        // `let token;` is no value beside the one that it gets.
-        if whole.len() > 1 {
-            whole.retain(|binding| !is_start(binding, self.source));
-        }
-        let chosen = match whole.as_slice() {
-            [] => all().next(),
-            [one] => Some(*one),
-            several => {
-                let mut before = several.iter().rev();
-                let last = before.find(|binding| {
-                    binding.kind == BindingKind::Parameter || binding.node.end_byte() <= start
-                });
-                let is_certain = last.is_some_and(|last| {
-                    self.is_straight(last.node, place)
-                        && several.iter().all(|binding| {
-                            self.names.function_around(binding.node) == home
-                                || binding.kind == BindingKind::Parameter
-                        })
-                        && !several.iter().any(|binding| {
-                            let mut around = self.names.around(binding.node);
-                            around.any(|node| {
-                                let body = node.child_by_field_name("body");
-                                let repeats = is_loop(node) && holds(node, place);
-                                repeats && !body.is_some_and(|body| holds(body, last.node))
-                            })
-                        })
-                });
-                last.copied().filter(|_| is_certain)
-            }
-        };
-        let unknown = Js::Unknown(span_of(place));
-        let Some(chosen) = chosen else { return unknown };
-        let mut value = self.binding_value(chosen, bindings, name, frame);
-        for part in bindings.iter().filter(|binding| binding.kind.is_part()) {
-            let is_here = self.names.function_around(part.node) == home;
-            let comes_before = !is_here || part.node.end_byte() <= start;
-            if comes_before && part.node.start_byte() >= chosen.node.start_byte() {
-                value = self
-                    .with_part(&value, part, frame)
-                    .unwrap_or_else(|| unknown.clone());
-            }
-        }
-        value
-    }
-
-    /// Returns the number of `for (let number = 1; number < 10; number++)`: another one in each journey.
-    fn counted(&mut self, bindings: &[Binding<'t>], name: &str, frame: usize) -> Option<Js<'t>> {
-        let first = bindings.first()?;
-        let head = self.names.around(first.node).nth(1)?;
-        (head.kind() == "for_statement" && bindings.len() > 1).then_some(())?;
-        let mut condition = head.child_by_field_name("condition")?;
-        if condition.kind() == "expression_statement" {
-            condition = children_of(condition).into_iter().next()?;
-        }
-        let sides = ["left", "operator", "right"];
-        let [left, sign, right] = sides.map(|name| condition.child_by_field_name(name));
-        (self.text(left?) == name).then_some(())?;
-        let low = self.value(first.value?, frame).as_number()?;
-        let high = self.value(right?, frame).as_number()?;
-        let high = match self.text(sign?) {
-            "<" => high,
-            "<=" => high + 1.0,
-            _ => return None,
-        };
-        Some(Js::Row(
-            self.number_feed(low, high, FeedOrder::Sequential)?,
-            None,
-        ))
-    }
-
-    /// Returns the frame of the function around a node: this one, or the last one.
-    fn frame_of(&self, node: Node<'t>, mut frame: usize) -> Option<usize> {
-        let function = self.names.function_around(node);
-        loop {
-            if self.frames[frame].function == function {
-                return Some(frame);
-            }
-            if frame == 0 {
-                return self.entered.get(&function).copied();
-            }
-            frame = self.frames[frame].parent;
-        }
-    }
-
-    fn binding_value(
-        &mut self,
-        binding: &Binding<'t>,
-        all: &[Binding<'t>],
-        name: &str,
-        frame: usize,
-    ) -> Js<'t> {
-        let unknown = Js::Unknown(span_of(binding.node));
-        if binding.kind == BindingKind::Parameter {
-            let is_own = self.frames[frame].function == binding.node.id();
-            let parameters = &self.frames[frame].parameters;
-            let mut found = parameters
-                .iter()
-                .filter(|(known, _)| is_own && known == name);
-            return found.next().map_or(unknown, |(_, value)| value.clone());
-        }
-        let Some(frame) = self.frame_of(binding.node, frame) else {
-            return unknown;
-        };
-        let value = match (binding.kind, binding.value) {
-            (BindingKind::Definition, Some(node)) if is_function(node) => {
-                return Js::Function(node, frame, None);
-            }
-            (BindingKind::Definition, Some(node)) => return Js::Class(node, frame),
-            (BindingKind::Value, None) => return Js::Undefined,
-            (BindingKind::Value, Some(value)) => self.value(value, frame),
-            (BindingKind::Item, Some(list)) => {
-                let list_value = self.value(list, frame);
-                self.any_of(&list_value, list)
-            }
-            (BindingKind::Sum, Some(more)) if self.depth < DEEPEST => {
-                self.depth += 1;
-                let before = self.resolve(all, name, binding.node, frame);
-                self.depth -= 1;
-                let more = self.value(more, frame);
-                return self.sum(&before, &more).unwrap_or(unknown);
-            }
-            _ => return unknown,
-        };
-        let kind = binding.target.kind();
-        if kind != "identifier" && !kind.ends_with("_pattern") {
-            return value;
-        }
-        let mut bound = Vec::new();
-        self.bind(binding.target, value, frame, &mut bound);
-        let found = bound.into_iter().find(|(known, _)| known == name);
-        found.map_or(unknown, |(_, value)| value)
-    }
-
-    /// Returns a value with a part set.
-    fn with_part(&mut self, value: &Js<'t>, part: &Binding<'t>, frame: usize) -> Option<Js<'t>> {
-        let Some(frame) = self.frame_of(part.node, frame) else {
-            // It is in a function that was not called yet.
-            return Some(value.clone());
-        };
-        let arguments = || part.value.map(children_of).unwrap_or_default();
-        match (part.kind, value) {
-            (BindingKind::Push, Js::List(items)) => {
-                let mut items = items.to_vec();
-                items.extend(arguments().into_iter().map(|item| self.value(item, frame)));
-                Some(Js::list(items))
-            }
-            (BindingKind::Append, Js::Object(_)) => {
-                let &[name, given] = arguments().get(..2)? else {
-                    return None;
-                };
-                let name = self.value(name, frame).as_str()?.to_owned();
-                let given = self.value(given, frame);
-                set_field(value, &[name], given)
-            }
-            (BindingKind::Field, Js::Object(_)) => {
-                let mut keys = Vec::new();
-                let mut node = part.target;
-                while let Some(object) = node.child_by_field_name("object") {
-                    keys.insert(
-                        0,
-                        match node.child_by_field_name("property") {
-                            Some(property) => self.text(property).to_owned(),
-                            None => {
-                                let index = node.child_by_field_name("index")?;
-                                let index = self.value(index, frame);
-                                self.text_of_value(&index).as_literal()?.to_owned()
-                            }
-                        },
-                    );
-                    node = inner_of(object);
-                }
-                let given = self.value(part.value?, frame);
-                set_field(value, &keys, given)
-            }
-            // What has no parts here changes no other value.
-            (_, Js::Unknown(_) | Js::List(_) | Js::Object(_)) => None,
-            (_, value) => Some(value.clone()),
-        }
-    }
-
-    /// Returns true where a place follows another one without a branch or a loop that may leave it out.
-    fn is_straight(&self, from: Node<'t>, place: Node<'t>) -> bool {
-        let mut around = self.names.around(from);
-        let branch = around.find(|node| is_loop(*node) || is_branch(*node) || is_function(*node));
-        branch.is_none_or(|branch| holds(branch, place))
-    }
-}
-
-/// Returns an object with a field set, also within objects of it.
-fn set_field<'t>(object: &Js<'t>, keys: &[String], value: Js<'t>) -> Option<Js<'t>> {
-    let Some((key, rest)) = keys.split_first() else {
-        return Some(value);
-    };
-    let fields = match object {
-        Js::Object(fields) => Rc::clone(fields),
-        Js::Undefined => Rc::default(),
-        _ => return None,
-    };
-    let inner = object.get(key).cloned().unwrap_or(Js::Undefined);
-    let inner = set_field(&inner, rest, value)?;
-    let mut fields = fields;
-    let changed = Rc::make_mut(&mut fields);
-    match changed.iter_mut().find(|(known, _)| known == key) {
-        Some((_, known)) => *known = inner,
-        None => changed.push((key.clone(), inner)),
-    }
-    Some(Js::Object(fields))
-}
-
-/// Returns true for a declaration that only says that there is no value yet.
-fn is_start(binding: &Binding<'_>, source: &str) -> bool {
-    let starts = [
-        "",
-        "null",
-        "undefined",
-        "''",
-        "\"\"",
-        "0",
-        "false",
-        "[]",
-        "{}",
-    ];
-    let is_declared = ["variable_declarator", "public_field_definition"];
-    let text = binding.value.map_or("", |value| text_of(value, source));
-    is_declared.contains(&binding.node.kind()) && starts.contains(&text)
-}
-
-pub(super) fn is_loop(node: Node<'_>) -> bool {
-    [
-        "for_statement",
-        "for_in_statement",
-        "while_statement",
-        "do_statement",
-    ]
-    .contains(&node.kind())
-}
-
-fn is_branch(node: Node<'_>) -> bool {
-    let kinds = [
-        "if_statement",
-        "switch_case",
-        "switch_default",
-        "ternary_expression",
-        "catch_clause",
-    ];
-    kinds.contains(&node.kind())
-}
-
-fn holds(node: Node<'_>, other: Node<'_>) -> bool {
-    node.start_byte() <= other.start_byte() && other.end_byte() <= node.end_byte()
 }

@@ -155,6 +155,10 @@ fn functions_are_followed_wherever_they_are_called() {
             "GET /a",
         ),
         (
+            "function go(how) { if (how) { return http.get('http://h/a'); } return null; } go(__ENV.HOW);",
+            "GET /a",
+        ),
+        (
             "let url = 'http://h'; url += '/a'; http.get(url);",
             "GET /a",
         ),
