@@ -174,8 +174,8 @@ mod tests {
     use crate::session::sample;
     use crate::workspace::Binary;
     use loadtest_model::definition::{
-        Client, Cookies, Dns, EndMark, FeedDef, GraphqlDef, HttpVersion, Retry, StreamDef,
-        StreamFormat, Until, WebSocketDef,
+        Client, Cookies, Dns, EndMark, Expect, FeedDef, GraphqlDef, HttpVersion, Renewal, Retry,
+        StatusRange, StreamDef, StreamFormat, Until, WebSocketDef,
     };
     use std::path::PathBuf;
 
@@ -279,6 +279,10 @@ mod tests {
         definition.secrets = vec!["API_TOKEN".into(), "SHOP_PASSWORD".into()].into();
         let steps = definition.steps.to_mut();
         steps[0].once = true;
+        steps[0].renewal = Some(Renewal {
+            after: Some(std::time::Duration::from_secs(50 * 60)),
+            on: Expect(vec![StatusRange { from: 401, to: 401 }].into()),
+        });
         steps[0].sends_itself = true;
         steps[1].last = true;
         steps[1].redirects = 5;

@@ -385,6 +385,10 @@ mod tests {
             partial: true,
         });
         step.once = true;
+        step.renewal = Some(definition::Renewal {
+            after: Some(seconds(3000)),
+            on: definition::Expect(vec![definition::StatusRange { from: 401, to: 401 }].into()),
+        });
         step.last = true;
         step.one_of = Some("view".into());
         step.group = Some("sign in".into());

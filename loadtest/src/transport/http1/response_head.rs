@@ -126,6 +126,7 @@ impl Role {
             8 if is_name(name, b"location") => Self::Client,
             10 if is_name(name, b"connection") => Self::Connection,
             10 if is_name(name, b"set-cookie") => Self::Client,
+            11 if is_name(name, b"retry-after") => Self::Client,
             13 if is_name(name, b"loadtest-stop") => Self::Client,
             14 if is_name(name, b"content-length") => Self::Length,
             16 if is_name(name, b"content-encoding") => Self::Client,
