@@ -83,7 +83,7 @@ impl Error {
             words: describe_error(error),
             fault: fault(error),
             is_all: false,
-            is_stale: causes(error).any(|cause| cause.is::<Stale>()),
+            is_stale: causes(error).any(<dyn StdError>::is::<Stale>),
         }))
     }
 

@@ -66,7 +66,7 @@ pub(super) enum AttemptEnd {
 
 impl AttemptSummary {
     /// Adds what came `before`, another answer to the same step.
-    pub(super) fn continue_from(&mut self, before: Self) {
+    pub(super) fn continue_from(&mut self, before: &Self) {
         self.begun = before.begun.or(self.begun);
         self.service += before.service;
         self.paused += before.paused;

@@ -85,6 +85,10 @@ impl StreamProgress {
     }
 
     /// Reads the body of an answer with `status` and `headers`; whether it was read to its end.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "what is read, and what ends it, in one place"
+    )]
     pub(super) async fn read(
         &mut self,
         connection: &mut Connection,
@@ -288,8 +292,9 @@ impl StreamClock<'_> {
         let mut failure = silence(self.idle);
         if self.last_read.get() > self.alive_at.get() {
             let idle = self.idle;
-            failure.message += &format!(
-                ", only bytes that are none, such as heartbeats, which count with `idle(bytes) = {idle:?}`"
+            failure.message = format!(
+                "{}, only bytes that are none, such as heartbeats, which count with `idle(bytes) = {idle:?}`",
+                failure.message
             );
         }
         failure

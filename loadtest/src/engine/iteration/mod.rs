@@ -112,6 +112,10 @@ impl<T: Transport> VirtualUser<T> {
     /// The panic of a `#[state]`, without which there is no chain, or of a feed, without which there is
     /// no row; in words.
     #[expect(
+        clippy::too_many_lines,
+        reason = "one journey, in the order in which it happens"
+    )]
+    #[expect(
         clippy::manual_async_fn,
         reason = "an `async fn` has room for its arguments twice"
     )]

@@ -75,7 +75,7 @@ impl<T: Transport> VirtualUser<T> {
                 return ControlFlow::Break(StepBreak::CutOff);
             }
             state.with_tally(window, |tally| tally.steps[step].retries += 1);
-            again.continue_from(attempt);
+            again.continue_from(&attempt);
             again.paused += renewing;
             attempt = again;
         }
