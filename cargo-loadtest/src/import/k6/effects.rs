@@ -48,7 +48,7 @@ impl<'t> Script<'_, 't> {
         if let Some(method) = sender(path).filter(|_| !self.is_outside) {
             let arguments = self.arguments(node, frame);
             let site = self.site(frame).unwrap_or_else(|| head_of(node));
-            return Some(self.send_call(method, &arguments, node, site));
+            return Some(self.send_call(method, &arguments, node, &site));
         }
         match path {
             "check" => Some(self.check(nodes, node, frame)),

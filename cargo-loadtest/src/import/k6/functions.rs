@@ -71,7 +71,7 @@ impl<'t> Script<'_, 't> {
                 return;
             }
             Some(Callee::Method(object, name)) => {
-                return self.walk_callbacks(Some(object), name, (node, frame), first);
+                return self.walk_callbacks(Some(&object), name, (node, frame), first);
             }
             _ if function.kind() == "super" => return self.construct_above(node, frame),
             _ => {
@@ -90,7 +90,7 @@ impl<'t> Script<'_, 't> {
     /// Walks through the functions that something else gets, and may call; `first` is the number of requests before.
     fn walk_callbacks(
         &mut self,
-        object: Option<Js<'t>>,
+        object: Option<&Js<'t>>,
         name: &str,
         (node, frame): (Node<'t>, usize),
         first: usize,
@@ -101,7 +101,7 @@ impl<'t> Script<'_, 't> {
         }
         let unknown = Js::Unknown(span_of(node));
         let is_loop = LOOPS.contains(&name);
-        let item = match &object {
+        let item = match object {
             Some(list) if is_loop => {
                 let function = node.child_by_field_name("function");
                 let place = function.and_then(|function| function.child_by_field_name("object"));

@@ -24,13 +24,13 @@ impl<'t> Script<'_, 't> {
         method: &str,
         arguments: &[Js<'t>],
         node: Node<'t>,
-        site: Span,
+        site: &Span,
     ) -> Js<'t> {
         self.seen.insert(node.id());
         let mut arguments = arguments.iter().cloned();
         let mut next = || arguments.next().unwrap_or(Js::Undefined);
         let (method, url, body) = match method {
-            "batch" => return self.send_batch(&next(), node, &site),
+            "batch" => return self.send_batch(&next(), node, site),
             "request" | "asyncRequest" => (next(), next(), next()),
             "get" | "head" => (Js::text(method), next(), Js::Undefined),
             "del" => (Js::text("delete"), next(), next()),
@@ -39,7 +39,7 @@ impl<'t> Script<'_, 't> {
         match method.as_str().filter(|method| is_token(method)) {
             Some(method) => {
                 let method = method.to_ascii_uppercase();
-                self.send(&method, &url, &body, &next(), node, &site)
+                self.send(&method, &url, &body, &next(), node, site)
             }
             None => {
                 self.leave_code(node, "this request (its method is not known)");

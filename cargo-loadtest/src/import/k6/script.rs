@@ -109,7 +109,7 @@ impl<'s, 't> Script<'s, 't> {
             when: None,
             runs: Runs::Always,
             is_drawn: false,
-            lead: Default::default(),
+            lead: (Duration::ZERO, Duration::ZERO),
             code_metrics: Vec::new(),
             redirects: 10,
             user_agent: None,

@@ -99,11 +99,14 @@ impl<'t> Script<'_, 't> {
         }
         let has_code = self.unknown_calls.len() > unknown_calls;
         self.unknown_calls.truncate(unknown_calls);
+        // The values of requests that are code become constants.
         if !has_code || requests < self.migration.recording.exchanges.len() {
-            // The values of requests that are code become constants.
-        } else if !declares {
-            self.leave_code(node, "this statement");
-        } else if value.is_some_and(|value| self.value(value, frame).is_unknown()) {
+            return;
+        }
+        if !declares {
+            return self.leave_code(node, "this statement");
+        }
+        if value.is_some_and(|value| self.value(value, frame).is_unknown()) {
             self.leave_code(node, "the value of a variable");
         }
     }
@@ -155,14 +158,14 @@ impl<'t> Script<'_, 't> {
         let value = self.value(left, frame);
         match value {
             Js::Tests(tests) if sign == "||" && self.ends_journey(right) => {
-                self.stop_unless(&tests)
+                self.stop_unless(&tests);
             }
             value => {
                 let is_taken = value.truth().map(|truth| truth == (sign == "&&"));
                 if is_taken != Some(false) {
                     let condition = format!("{} {sign}", self.text(left));
                     self.walk_uncertain(&condition, |script| {
-                        script.walk_when(&value, sign == "&&", right, frame)
+                        script.walk_when(&value, sign == "&&", right, frame);
                     });
                 }
             }
@@ -243,13 +246,13 @@ impl<'t> Script<'_, 't> {
                 return;
             }
             _ => self.walk_uncertain(text, |script| {
-                script.walk_when(&value, true, consequence, frame)
+                script.walk_when(&value, true, consequence, frame);
             }),
         }
         if let Some(alternative) = alternative {
             let words = format!("!({text})");
             self.walk_uncertain(&words, |script| {
-                script.walk_when(&value, false, alternative, frame)
+                script.walk_when(&value, false, alternative, frame);
             });
         }
     }
