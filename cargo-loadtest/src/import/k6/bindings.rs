@@ -208,13 +208,12 @@ impl<'t> Script<'_, 't> {
                 while let Some(object) = node.child_by_field_name("object") {
                     keys.insert(
                         0,
-                        match node.child_by_field_name("property") {
-                            Some(property) => self.text(property).to_owned(),
-                            None => {
-                                let index = node.child_by_field_name("index")?;
-                                let index = self.value(index, frame);
-                                self.text_of_value(&index).as_literal()?.to_owned()
-                            }
+                        if let Some(property) = node.child_by_field_name("property") {
+                            self.text(property).to_owned()
+                        } else {
+                            let index = node.child_by_field_name("index")?;
+                            let index = self.value(index, frame);
+                            self.text_of_value(&index).as_literal()?.to_owned()
                         },
                     );
                     node = inner_of(object);

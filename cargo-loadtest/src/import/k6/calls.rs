@@ -129,7 +129,7 @@ impl<'s, 't> Script<'s, 't> {
             }
             ("FormData", ..) => Js::object(Vec::new()),
             // What k6 needs of a request changes nothing.
-            (path, ..) if path.starts_with("http.") => self.call_http(path, arguments, node),
+            (path, ..) if path.starts_with("http.") => Self::call_http(path, arguments, node),
             ("uuidv4" | "crypto.randomUUID", ..) => {
                 Js::Text(Text::from_iter([Piece::User(UserValue::Uuid)]))
             }

@@ -187,8 +187,9 @@ impl<'t> Script<'_, 't> {
         if let Some(constructor) = constructor {
             self.entered.insert(constructor.id(), frame);
             self.seen.insert(constructor.id());
-            let body = constructor.child_by_field_name("body");
-            body.into_iter().for_each(|body| self.walk(body, frame));
+            if let Some(body) = constructor.child_by_field_name("body") {
+                self.walk(body, frame);
+            }
         }
         object
     }

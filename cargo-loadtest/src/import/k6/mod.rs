@@ -229,13 +229,12 @@ impl<'t> Script<'_, 't> {
         let export = exports.iter().find(|export| export.name == name)?;
         self.runs = runs;
         self.after = None;
-        let value = match &export.value {
-            Js::Function(function, at, _) => self.enter((*function, *at, None), arguments, None),
-            _ => {
-                // Something else makes it of functions.
-                self.walk(export.code, 0);
-                Js::Unknown(span_of(export.code))
-            }
+        let value = if let Js::Function(function, at, _) = &export.value {
+            self.enter((*function, *at, None), arguments, None)
+        } else {
+            // Something else makes it of functions.
+            self.walk(export.code, 0);
+            Js::Unknown(span_of(export.code))
         };
         if self.is_lost && runs == Runs::Always {
             for (node, frame) in self.mentioned.clone() {

@@ -36,20 +36,16 @@ impl<'t> Script<'_, 't> {
             "del" => (Js::text("delete"), next(), next()),
             method => (Js::text(method), next(), next()),
         };
-        match method.as_str().filter(|method| is_token(method)) {
-            Some(method) => {
-                let method = method.to_ascii_uppercase();
-                self.send(&method, &url, &body, &next(), node, site)
-            }
-            None => {
-                self.leave_code(node, "this request (its method is not known)");
-                Js::Unknown(span_of(node))
-            }
+        if let Some(method) = method.as_str().filter(|method| is_token(method)) {
+            let method = method.to_ascii_uppercase();
+            return self.send(&method, &url, &body, &next(), node, site);
         }
+        self.leave_code(node, "this request (its method is not known)");
+        Js::Unknown(span_of(node))
     }
 
     /// Makes what a request needs.
-    pub(super) fn call_http(&mut self, path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Js<'t> {
+    pub(super) fn call_http(path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Js<'t> {
         let unknown = Js::Unknown(span_of(node));
         let argument = |at: usize| arguments.get(at).cloned().unwrap_or(Js::Undefined);
         match path {

@@ -205,9 +205,9 @@ impl<'t> Script<'_, 't> {
             } else {
                 alternative
             };
-            branch
-                .into_iter()
-                .for_each(|branch| self.walk(branch, frame));
+            if let Some(branch) = branch {
+                self.walk(branch, frame);
+            }
             return;
         }
         let tests = tests_of(&value).unwrap_or_default();
@@ -292,9 +292,9 @@ impl<'t> Script<'_, 't> {
         let head = format!("switch {}", self.text(subject));
         for case in cases {
             self.walk_uncertain(&head, |script| {
-                children_of(case)
-                    .into_iter()
-                    .for_each(|part| script.walk(part, frame));
+                for part in children_of(case) {
+                    script.walk(part, frame);
+                }
             });
         }
     }
