@@ -24,6 +24,7 @@ impl Form {
     }
 
     /// Adds a field with a text.
+    #[must_use]
     pub fn text(
         self,
         name: impl Into<Cow<'static, str>>,
@@ -33,6 +34,7 @@ impl Form {
     }
 
     /// Adds a field with any content.
+    #[must_use]
     pub fn part(self, name: impl Into<Cow<'static, str>>, part: Part) -> Self {
         let mut name = name.into();
         if name.contains(['"', '\r', '\n']) {

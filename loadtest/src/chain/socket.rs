@@ -553,7 +553,8 @@ mod tests {
         let text = String::from("hi \"you\"");
         let as_text = (true, text.clone().into_bytes());
         assert_eq!(sent(&text), as_text);
-        assert_eq!(sent(&&*text), as_text);
+        let nested: &&str = &&*text;
+        assert_eq!(sent(nested), as_text);
         assert_eq!(sent(&*text), as_text);
         assert_eq!(sent(&Cow::Borrowed(&*text)), as_text);
         assert_eq!(sent(text.clone()), as_text);

@@ -92,7 +92,7 @@ impl<'e> PlanReader<'e> {
                 }
             }
             _ if item.has_requests() => {
-                self.begin_each(element, variables);
+                begin_each(element, variables);
                 self.run_once(item, around, variables);
             }
             _ => self.run_other(item, around, variables),
@@ -110,21 +110,6 @@ impl<'e> PlanReader<'e> {
         words.push_str(if words.ends_with('`') { ")" } else { "" });
         self.migration.note(&element.span, words);
         self.run_below(item, around, variables);
-    }
-
-    /// Gives the variable of a loop over values the first of these.
-    fn begin_each(&mut self, element: &Element, variables: &mut Variables) {
-        if element.class() == "ForeachController" {
-            let separator = match element.text_of("ForeachController.useSeparator") {
-                "false" => "",
-                _ => "_",
-            };
-            let input = element.text_of("ForeachController.inputVal");
-            let first = format!("{input}{separator}1");
-            let value = variables.get(&first).cloned().unwrap_or(Variable::Unknown);
-            let name = element.text_of("ForeachController.returnVal");
-            variables.insert(name.to_owned(), value);
-        }
     }
 
     /// Follows a sampler of another kind: its timers, and a pause that it is.
@@ -262,5 +247,20 @@ impl<'e> PlanReader<'e> {
                 (settings.choice, settings.weight) = (None, None);
             }
         }
+    }
+}
+
+/// Gives the variable of a loop over values the first of these.
+fn begin_each(element: &Element, variables: &mut Variables) {
+    if element.class() == "ForeachController" {
+        let separator = match element.text_of("ForeachController.useSeparator") {
+            "false" => "",
+            _ => "_",
+        };
+        let input = element.text_of("ForeachController.inputVal");
+        let first = format!("{input}{separator}1");
+        let value = variables.get(&first).cloned().unwrap_or(Variable::Unknown);
+        let name = element.text_of("ForeachController.returnVal");
+        variables.insert(name.to_owned(), value);
     }
 }

@@ -91,7 +91,7 @@ impl<'t> Script<'_, 't> {
     /// Returns one value, or another one where it is none.
     pub(super) fn or(&mut self, one: Js<'t>, right: Node<'t>, frame: usize) -> Option<Js<'t>> {
         match (one.truth(), &one) {
-            (Some(true), _) => return Some(one),
+            (Some(true), _) | (None, Js::Variable(_, Some(_))) => return Some(one),
             (Some(false), _) => return Some(self.value(right, frame)),
             (None, Js::Variable(name, None)) => {
                 let name = name.clone();
@@ -100,7 +100,6 @@ impl<'t> Script<'_, 't> {
                     value => Js::Variable(name, Some(Rc::new(value))),
                 });
             }
-            (None, Js::Variable(..)) => return Some(one),
             _ => {}
         }
         let tests = tests_of(&one)?;

@@ -204,7 +204,7 @@ fn a_pause_before_the_first_request_is_one_after_the_last() {
         "sleep(5);\nhttp.get('http://h/a');\nif (Math.random() < 0.5) { http.get('http://h/b'); }\nsleep(1);",
     );
     let recording = read(&text);
-    let think = |at: usize| recording.exchanges[at].settings.think.clone();
+    let think = |at: usize| recording.exchanges[at].settings.think;
     let six = Duration::from_secs(6);
     assert_eq!(think(0), Some(Think::Uniform { min: six, max: six }));
     assert_eq!(think(1), None);
