@@ -237,7 +237,7 @@ fn two_hosts_that_are_not_known_stay_two() {
     ));
     assert!(source.contains("get = \"/start\""), "{source}");
     assert!(
-        source.contains("post = \"{{HTTPS_PAY_STAGE_BANK_EXAMPLE}}/demo\""),
+        source.contains("post = \"{{PAY_STAGE_BANK_EXAMPLE}}/demo\""),
         "{source}"
     );
     let mixed = written(&script(
