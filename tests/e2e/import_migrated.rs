@@ -1,7 +1,7 @@
 //! Load tests of other tools: what is imported compiles as it is, passes, and sends what the other tool would send.
 
 use crate::call::Call;
-use crate::project::Files;
+use crate::project::{Files, STANDS_ALONE, dependency, header};
 use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Request, Server};
@@ -11,6 +11,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials![
         a_k6_script_sends_what_it_says,
         code_of_a_script_is_a_warning_and_the_rest_compiles,
+        scripts_of_functions_loops_and_metrics_compile,
         a_jmeter_plan_sends_what_it_says,
         code_of_a_plan_is_a_warning_and_the_rest_compiles,
     ]
@@ -18,6 +19,16 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 const SHOP: &str = include_str!("../fixtures/import/k6/shop.ts");
 const CODE: &str = include_str!("../fixtures/import/k6/code.js");
+/// Scripts of which only the shape is of interest.
+const SHAPES: [(&str, &str); 4] = [
+    ("client", include_str!("../fixtures/import/k6/client.ts")),
+    ("loops", include_str!("../fixtures/import/k6/loops.js")),
+    ("metrics", include_str!("../fixtures/import/k6/metrics.js")),
+    (
+        "wrappers",
+        include_str!("../fixtures/import/k6/wrappers.js"),
+    ),
+];
 const PLAN: &str = include_str!("../fixtures/import/jmx/shop.jmx");
 const PLAN_CODE: &str = include_str!("../fixtures/import/jmx/code.jmx");
 
@@ -131,6 +142,26 @@ fn code_of_a_script_is_a_warning_and_the_rest_compiles() {
         r#"{"product":"unknown","amount":2.5}"#
     );
     assert_eq!(requests.len(), 5);
+}
+
+fn scripts_of_functions_loops_and_metrics_compile() {
+    let mut manifest = format!(
+        "{}[dev-dependencies]\nloadtest = {}\n\n",
+        header("import_k6_shapes"),
+        dependency()
+    );
+    let mut files = Files::new("import_k6_shapes").file("src/lib.rs", "");
+    for (name, script) in SHAPES {
+        let test = format!("[[test]]\nname = \"{name}\"\nharness = false\n\n");
+        manifest.push_str(&test);
+        files = files.file(&format!("tests/{name}.rs"), imported("k6", script).0);
+    }
+    manifest.push_str(STANDS_ALONE);
+    let project = files.file("Cargo.toml", manifest).create();
+    project
+        .cargo("check --quiet --offline --tests")
+        .run()
+        .exits(0);
 }
 
 fn a_jmeter_plan_sends_what_it_says() {
