@@ -246,6 +246,12 @@ fn replaying(archive: &str, origins: &[&str]) -> Server {
             r#"{"access_token":"at-other"}"#.to_owned()
         };
         let is_stream = content["mimeType"] == "text/event-stream";
+        // Browsers do not keep the events, and a stream without one has failed.
+        let body = if is_stream && body.is_empty() {
+            "data: 1\n\n".to_owned()
+        } else {
+            body
+        };
         let name = format!("{} {target}", request["method"].as_str().expect("a method"));
         let queue = answers.entry(name).or_default();
         queue.push_back((status, body, is_stream));
