@@ -61,8 +61,8 @@ fn count_within(step: &StepTally, limit: Duration, timeout: Duration, part: Part
             )
         }
         // Records of earlier versions do not tell which first events are those of the ok streams: they count as late as
-        // all are.
-        (None, Some(stream)) if part == Part::FirstEvent => {
+        // all are. Without a time of an ok stream, all first events are those of streams that failed.
+        (None, Some(stream)) if part == Part::FirstEvent && all > 0 => {
             return stream.share_of_first_events(limit, step.ok);
         }
         // They do not say either how long what timed out took: no less than the deadline.
@@ -231,6 +231,15 @@ mod tests {
             Part::FirstEvent,
         );
         assert_eq!(anew, run);
+    }
+
+    #[test]
+    fn first_events_of_failed_streams_are_not_those_of_executions_without_a_time() {
+        let failed = [(79, 80, Some(ErrorKind::ResetInBody))];
+        let mut anew = step(&failed, 1, ms(50));
+        change_target(&mut anew, ms(1), ms(1_000), Part::FirstEvent);
+        assert_eq!(anew, step(&failed, 1, ms(1)));
+        assert_eq!((anew.satisfied, anew.tolerating), (1, 0));
     }
 
     #[test]
