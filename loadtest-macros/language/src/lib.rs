@@ -133,8 +133,6 @@ pub fn expand_response(options: TokenStream, item: &TokenStream) -> TokenStream 
             #path::__private::serde::Deserialize,
         )]
         #[serde(crate = #serde)]
-        // A field that no step reads still has to be there in the answer.
-        #[allow(dead_code)]
         #item
     }
 }

@@ -373,16 +373,3 @@ fn all_scenarios_are_registered_once() {
     assert!(lines[0] < lines[1], "{lines:?}");
     let _ = outer::nested::health();
 }
-
-/// It has to be in the answer, and no step reads it.
-#[response]
-struct Unread {
-    id: u64,
-}
-
-#[test]
-fn fields_that_no_step_reads_are_not_dead_code() {
-    let read = serde_json::from_str::<Unread>(r#"{"id":1}"#);
-    assert!(read.is_ok());
-    assert!(serde_json::from_str::<Unread>("{}").is_err());
-}
