@@ -307,10 +307,11 @@ mod tests {
         let graded = tally.graded.unwrap();
         assert_eq!(
             (graded.left_out.count(), graded.in_their_place.count()),
-            (1, 1)
+            (3, 3),
+            "also those whose time is the same"
         );
-        assert_eq!(graded.left_out.count_at_most(ms(899)), 0);
-        assert_eq!(graded.in_their_place.count_at_most(ms(80)), 1);
-        assert_eq!(graded.in_their_place.count_at_most(ms(79)), 0);
+        assert_eq!(graded.left_out.count_at_most(ms(899)), 2);
+        assert_eq!(graded.in_their_place.count_at_most(ms(80)), 3);
+        assert_eq!(graded.in_their_place.count_at_most(ms(79)), 2);
     }
 }
