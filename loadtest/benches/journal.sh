@@ -14,10 +14,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$repository"
 
-cargo build --quiet --profile clone --package shop --example cargo-loadtest
+cargo build --quiet --package shop --example cargo-loadtest
 cargo build --quiet --release --package cargo-loadtest
 target=${CARGO_TARGET_DIR:-target}
-clone=$target/clone/examples/cargo-loadtest release=$target/release/cargo-loadtest
+clone=$target/debug/examples/cargo-loadtest release=$target/release/cargo-loadtest
 
 # The run, by the tool itself, so that it can be killed by its number.
 export LOADTEST_STORE_DIRECTORY=$folder/runs

@@ -15,8 +15,8 @@ pub(crate) fn trials() -> Vec<Trial> {
     all.push(Trial::ignorable_test(
         "alias::the_alias_runs_in_every_folder_and_compiles_nothing_twice",
         || {
-            // Its profile takes minutes to compile, which whoever follows the README has behind them.
-            if !ours().join("clone/examples/cargo-loadtest").exists() {
+            // It takes minutes to compile, which is done where a run was stored.
+            if !ours().join("loadtest").exists() {
                 return Ok(Completion::ignored_with(
                     "the alias was not compiled yet: `cargo loadtest run` does it",
                 ));
@@ -45,7 +45,7 @@ fn the_alias_runs_in_every_folder_and_compiles_nothing_twice() {
     let url = server.url();
     let runs = tempfile::tempdir().expect("a folder");
     let here = |call: Call| {
-        call.env("CARGO_TARGET_DIR", ours())
+        call.here()
             .env("LOADTEST_STORE_DIRECTORY", runs.path())
             .line("run --package shop --iterations 1 shop::load::health --base-url")
             .arg(&url)
@@ -86,7 +86,7 @@ fn compilations() -> BTreeMap<PathBuf, SystemTime> {
         .filter_map(|package| package.split('"').nth(1))
         .map(|name| format!("lib{}", name.replace('-', "_")))
         .collect();
-    let folder = ours().join("clone/deps");
+    let folder = ours().join("debug/deps");
     all_files(&folder)
         .into_iter()
         .filter(|file| {

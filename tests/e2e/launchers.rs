@@ -214,7 +214,7 @@ fn an_array_job_makes_the_load_and_ends_with_the_gate() {
     let begin = Instant::now();
     launcher(
         &project,
-        "slurm --profile dev visit --shards 3 --cpus 1 --limit 5m -o",
+        "slurm --profile test visit --shards 3 --cpus 1 --limit 5m -o",
     )
     .arg(file("visit.slurm.sh"))
     .run()
@@ -260,7 +260,7 @@ fn manifests_are_valid_in_several_releases() {
     let project = launched("manifests");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("visit.yaml");
-    launcher(&project, "kubernetes --profile dev visit --agents 3 -o")
+    launcher(&project, "kubernetes --profile test visit --agents 3 -o")
         .arg(&file)
         .args(["--image", "registry.example.com/loadtest@sha256:5f70bf18"])
         .args(["--base-url", "https://staging.example.com"])
@@ -281,7 +281,7 @@ fn services_are_valid() {
     let file = folder.path().join("compose.yaml");
     launcher(
         &project,
-        "compose --profile dev visit --agents 3 --image loadtest -o",
+        "compose --profile test visit --agents 3 --image loadtest -o",
     )
     .arg(&file)
     .run()

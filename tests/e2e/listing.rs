@@ -203,7 +203,7 @@ fn packages_are_chosen_by_name() {
 fn a_folder_of_a_member_stands_for_it_and_the_root_for_all() {
     let project = workspace();
     let list = |folder: &Path, more: &str| {
-        let call = Call::tool(folder).line("list --profile dev --format json");
+        let call = Call::tool(folder).line("list --profile test --format json");
         identities(&call.line(more).run().exits(0).stdout)
     };
     let inside = project.path("alpha/tests");

@@ -212,7 +212,7 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
     let call = limited(
         "-Ur",
         &tool,
-        "loadtest run --profile dev escapes named --offline",
+        "loadtest run --profile test escapes named --offline",
     );
     call.run().exits(2).has_one_error().says(&[
         "cannot be kept from the network, so nothing was run",
@@ -229,7 +229,7 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
     let call = limited(
         "-Urn",
         &tool,
-        "loadtest run --profile dev escapes --offline --verbose",
+        "loadtest run --profile test escapes --offline --verbose",
     );
     call.run()
         .exits(0)

@@ -321,7 +321,7 @@ fn script(project: &Project, step: &Step, text: &str) -> Call {
     const SHELL: &str = r#"set -eo pipefail
 cargo() {
   case "$1 $2" in
-  "loadtest run") shift 2; "$TOOL" loadtest run --profile dev "$@" ;;
+  "loadtest run") shift 2; "$TOOL" loadtest run --profile test "$@" ;;
   "loadtest "*) "$TOOL" "$@" ;;
   *) echo "cargo $*" ;;
   esac

@@ -5,6 +5,7 @@ use crate::project::{build_once, kept, ours, workspace};
 use loadtest_model::protocol::VALIDITY_VARIABLE;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -58,13 +59,19 @@ impl Call {
 
     /// Cargo in this workspace, where it finds what was built with this suite.
     pub(crate) fn cargo_here() -> Self {
+        Self::cargo(workspace()).here()
+    }
+
+    /// Compiles in the target folder of this workspace, as this suite was compiled.
+    pub(crate) fn here(mut self) -> Self {
+        self.command
+            .env("CARGO_TARGET_DIR", ours())
+            .env_remove("CARGO_PROFILE_TEST_DEBUG");
         // Another compiler would build all of it again.
-        let wrapper = std::env::var_os("RUSTC_WORKSPACE_WRAPPER");
-        let call = Self::cargo(workspace()).env("CARGO_TARGET_DIR", ours());
-        match wrapper {
-            Some(wrapper) => call.env("RUSTC_WORKSPACE_WRAPPER", wrapper),
-            None => call,
+        if let Some(wrapper) = std::env::var_os("RUSTC_WORKSPACE_WRAPPER") {
+            self.command.env("RUSTC_WORKSPACE_WRAPPER", wrapper);
         }
+        self
     }
 
     /// Any program.
@@ -77,6 +84,8 @@ impl Call {
             // The libraries of others are those that this workspace has compiled already.
             .env("CARGO_BUILD_BUILD_DIR", ours())
             .env("CARGO_NET_OFFLINE", "true")
+            // Nobody debugs a project of a test.
+            .env("CARGO_PROFILE_TEST_DEBUG", "false")
             .stdin(Stdio::null());
         Self { command }
     }
@@ -449,12 +458,25 @@ fn built(program: &str) -> PathBuf {
         // Of the whole workspace and with an example: with the features of `cargo test --workspace`, so that nothing is
         // compiled a second time.
         let output = Call::cargo_here()
-            .line("build --quiet --workspace --example cargo-loadtest --bin shop")
+            .line("build --quiet --profile test --workspace --example cargo-loadtest --bin shop")
             .line("--message-format json-render-diagnostics")
             .run()
             .exits(0);
-        output.executable(program)
+        keep_program(&output.executable(program))
     })
+}
+
+/// Links a program to a path where no other build replaces it: the alias `cargo loadtest` puts the tool with its own
+/// features where the one of the tests was.
+fn keep_program(path: &Path) -> PathBuf {
+    let kept = kept("programs").join(path.file_name().expect("the name of a program"));
+    fs::create_dir_all(kept.parent().expect("it has a folder")).expect("our own folder");
+    match fs::remove_file(&kept) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => panic!("{error}"),
+        _ => {}
+    }
+    fs::hard_link(path, &kept).expect("both are in the target folder");
+    kept
 }
 
 /// What came out of a pipe so far.

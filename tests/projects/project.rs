@@ -129,7 +129,7 @@ impl Project {
     pub(crate) fn tool(&self, command: &str, line: &str) -> Call {
         let call = Call::tool(&self.root).arg(command);
         let call = if builds(command) {
-            call.args(["--profile", "dev"])
+            call.args(["--profile", "test"])
         } else {
             call
         };
@@ -176,7 +176,7 @@ pub(crate) fn list_built() -> String {
 /// Builds the load test of the project at `root`, and returns its path.
 pub(crate) fn built_load_test(root: &Path) -> PathBuf {
     build_once(root, || {
-        let flags = "build --quiet --test load --message-format json-render-diagnostics";
+        let flags = "build --quiet --profile test --test load --message-format json-render-diagnostics";
         let output = Call::cargo(root).line(flags).run().exits(0);
         output.executable("load")
     })
@@ -205,7 +205,7 @@ pub(crate) fn builds(command: &str) -> bool {
 pub(crate) const LOAD_TEST: &str = "[[test]]\nname = \"load\"\nharness = false\n";
 
 /// The lines that make a package a workspace of its own, and its builds small.
-pub(crate) const STANDS_ALONE: &str = "[workspace]\n\n[profile.dev]\ndebug = false\n";
+pub(crate) const STANDS_ALONE: &str = "[workspace]\n";
 
 /// What a manifest begins with.
 pub(crate) fn header(name: &str) -> String {

@@ -84,6 +84,7 @@ impl Editor {
             "cargo",
             "build",
             "--tests",
+            "--profile=test",
             "--message-format=json",
             "--quiet",
         ];

@@ -87,7 +87,7 @@ fn scenarios_at_once_and_in_turn_have_lines_of_their_own() {
 
 fn a_search_sends_its_trials() {
     let (server, sandbox) = (Server::start(shop), Sandbox::with(&sink(INTO_RUN)));
-    let line = "single --profile dev --slo p95<9s --from 10/s --max 20/s --window 1s --confirm 1s";
+    let line = "single --profile test --slo p95<9s --from 10/s --max 20/s --window 1s --confirm 1s";
     let call = sandbox.call().arg("capacity").line(line);
     call.args(["--base-url", &server.url()]).run().exits(0);
     let run = sandbox.only_run();

@@ -214,7 +214,7 @@ fn a_lost_agent_is_said_to_owe_spans() {
 fn every_trial_of_a_search_has_its_spans() {
     let (target, collector) = (Server::recording(shop), collector());
     let sandbox = traced(&collector, "50%");
-    let line = "journey --profile dev --slo p95<9s --from 10/s --max 20/s --window 1s --confirm 1s --seed 7";
+    let line = "journey --profile test --slo p95<9s --from 10/s --max 20/s --window 1s --confirm 1s --seed 7";
     let call = sandbox.call().arg("capacity").line(line);
     let call = call.args(["--export", "json=report.json"]);
     let output = call.args(["--base-url", &target.url()]).run().exits(0);
