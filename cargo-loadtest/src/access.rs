@@ -91,7 +91,7 @@ fn read_secret(variable: &str) -> Result<String, String> {
         (None, Some(path)) => {
             let bytes = files::read(&process::resolve(Path::new(&path)))
                 .map_err(|error| format!("is not set, and its file cannot be read: {error}"))?;
-            let text = String::from_utf8(bytes).map_err(|_| "has a file that is no text")?;
+            let text = String::from_utf8(bytes).map_err(|_| "has a file that is not text")?;
             text.trim_end_matches(['\n', '\r']).to_owned()
         }
         (None, None) => return Err("holds no value".to_owned()),

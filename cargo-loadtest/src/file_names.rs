@@ -51,9 +51,9 @@ pub(crate) fn check_baseline_name(name: &str) -> Result<(), BaselineNameError> {
     } else if name.len() > LONGEST {
         "has more than 64 characters"
     } else if !name.chars().all(is_plain) {
-        "has other characters than letters, digits, `-`, `_` and `.`"
+        "has characters other than letters, digits, `-`, `_` and `.`"
     } else if !name.starts_with(|letter: char| letter.is_ascii_alphanumeric()) {
-        "begins with neither a letter nor a digit"
+        "starts with neither a letter nor a digit"
     } else if name.ends_with('.') {
         "ends with a full stop"
     } else if is_device(name) {

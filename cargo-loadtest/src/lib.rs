@@ -86,7 +86,7 @@ fn run_as_program(arguments: Vec<OsString>) -> u8 {
         return error.exit_code();
     }
     std::panic::catch_unwind(|| run(arguments)).unwrap_or_else(|_| {
-        let error = error::Error::failure("a panic ended this program, which is a mistake in it")
+        let error = error::Error::failure("a panic ended this program, which is a bug in it")
             .with_help(
                 "its message is above; without free threads or memory no other cause is needed",
             );

@@ -143,7 +143,7 @@ pub(crate) fn judge(action: Action, config: &Config, caller: Option<&Caller>) ->
         .map(|member| format!("`{}`", clean(&member.name)))
         .collect();
     let change = match admins.as_slice() {
-        [] => format!("`[organisation.members]` in `{FILE_NAME}` says who has which level"),
+        [] => format!("`[organisation.members]` in `{FILE_NAME}` lists the levels of all members"),
         admins => format!(
             "ask {} for a line in `[organisation.members]` of `{FILE_NAME}`",
             admins.join(" or ")
@@ -151,12 +151,12 @@ pub(crate) fn judge(action: Action, config: &Config, caller: Option<&Caller>) ->
     };
     let (who, help) = match (caller, level) {
         (None, _) => (
-            "it is not known who you are".to_owned(),
+            "your name is not known".to_owned(),
             format!("set `LOADTEST_USER`, or git's `user.email`; {change}"),
         ),
         (Some(caller), None) => (
-            format!("{} is no member of the organisation", caller.describe()),
-            format!("{change}; or say who you are there with `LOADTEST_USER`"),
+            format!("{} is not a member of the organisation", caller.describe()),
+            format!("{change}; or set `LOADTEST_USER` to your name there"),
         ),
         (Some(caller), Some(level)) => (
             format!("{} has the level {}", caller.describe(), level.word()),
@@ -284,14 +284,14 @@ mod tests {
         );
         let text = judge(&["mallory\x1b"]).unwrap_err().to_string();
         assert!(
-            text.starts_with("`mallory␛` (by LOADTEST_USER) is no member"),
+            text.starts_with("`mallory␛` (by LOADTEST_USER) is not a member"),
             "{text}"
         );
         let nobody = super::judge(Action::Duplicate, &config, None).unwrap_err();
         assert!(
             nobody
                 .to_string()
-                .contains("not known who you are, and duplicating scenarios needs")
+                .contains("your name is not known, and duplicating scenarios needs")
         );
         assert!(nobody.help().unwrap().contains("set `LOADTEST_USER`"));
     }

@@ -202,7 +202,7 @@ fn judge_error(error: &ureq::Error) -> Undelivered {
         ureq::Error::ConnectProxyFailed(_) => "the proxy does not connect".to_owned(),
         ureq::Error::ConnectionFailed => "no connection".to_owned(),
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
-            "its answer is no HTTP".to_owned()
+            "its answer is not HTTP".to_owned()
         }
         _ => "it could not be sent".to_owned(),
     };

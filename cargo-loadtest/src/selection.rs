@@ -154,7 +154,7 @@ fn list_known(suggestion: Option<&str>, known: &[String]) -> String {
     if let Some(name) = suggestion {
         let _ = write!(text, "\ndid you mean `{name}`?");
     }
-    text.push_str("\nthere is:");
+    text.push_str("\navailable:");
     for name in known.iter().take(SHOWN) {
         let _ = write!(text, "\n  {name}");
     }

@@ -21,7 +21,7 @@ const RATE_UNITS: [(&str, f64); 3] = [("s", 1.0), ("m", 60.0), ("h", 3600.0)];
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_unit(text);
     let value =
-        parse_number(number).ok_or("is no length of time; write `10s`, `300ms` or `1.5m`")?;
+        parse_number(number).ok_or("is not a length of time; write `10s`, `300ms` or `1.5m`")?;
     if unit.is_empty() {
         return Err(format!(
             "has no unit; write `{number}ms`, `{number}s`, `{number}m`, `{number}h` or `{number}d`"
@@ -40,7 +40,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 /// What is wrong with it and what to write instead.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let (number, unit) = split_unit(text);
-    let value = parse_number(number).ok_or("is no rate; write `200/s` or `30/m`")?;
+    let value = parse_number(number).ok_or("is not a rate; write `200/s` or `30/m`")?;
     if unit.is_empty() {
         return Err(format!("has no unit; write `{number}/s` or `{number}/m`"));
     }
@@ -61,7 +61,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 /// What is wrong with it and what to write instead.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = split_unit(text);
-    let value = parse_number(number).ok_or("is no share; write `1%` or `0.5%`")?;
+    let value = parse_number(number).ok_or("is not a share; write `1%` or `0.5%`")?;
     match unit {
         "%" if value <= 100.0 => Ok(Share::percent(value).as_fraction()),
         "%" => Err("is more than all; use at most `100%`".to_owned()),

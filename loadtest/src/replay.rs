@@ -96,7 +96,7 @@ impl Ready {
     fn new(request: &ReplayedRequest) -> Result<Self, String> {
         let name = |name: &str| {
             HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| format!("`{}` is no name of a header", name.escape_debug()))
+                .map_err(|_| format!("`{}` is not a name of a header", name.escape_debug()))
         };
         let mut headers = Vec::new();
         for (header, value) in &request.headers {
@@ -113,7 +113,7 @@ impl Ready {
             method: request
                 .method
                 .parse()
-                .map_err(|_| format!("`{}` is no method", request.method.escape_debug()))?,
+                .map_err(|_| format!("`{}` is not a method", request.method.escape_debug()))?,
             url: request.url.clone(),
             headers,
             omitted: request

@@ -329,7 +329,7 @@ impl Drop for StopOnDrop {
 fn interrupted() -> RunFailure {
     RunFailure {
         kind: FailureKind::Interrupted,
-        message: "stopped before the load began".into(),
+        message: "stopped before the load started".into(),
         help: None,
     }
 }

@@ -113,7 +113,7 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
     refused.run().exits(2).says(&["the targets differ"]);
     assert_eq!((server.requests(), elsewhere.requests()), (before, 0));
     let itself = sandbox.tool("compare", "main latest").run().exits(2);
-    itself.prints(&["is that of the baseline itself"]);
+    itself.prints(&["belongs to the baseline itself"]);
 
     // A minute by the server's own time, however fast the machine is, and times that no machine makes shorter.
     delay.store(1_000, Ordering::Relaxed);
@@ -148,7 +148,7 @@ fn a_run_that_became_slower_than_its_baseline_fails() {
         "against the baseline main",
         "✗ ",
         " regressed",
-        "would have shown",
+        "would be detected",
     ]);
     sandbox
         .tool("baseline", "list")

@@ -195,7 +195,7 @@ fn too_few_users_are_told_from_a_slow_target() {
     search(&sandbox, "narrow --from 18/s", "p95 < 60s", &server)
         .run()
         .exits(102)
-        .prints(&["arrivals waited since", "raise `max_users`"]);
+        .prints(&["arrivals waited because", "raise `max_users`"]);
     let (record, search) = of(&sandbox.only_run());
     assert_eq!(
         record.scenarios[0].start.plan.max_users, 1,

@@ -108,7 +108,7 @@ fn a_bad_variable_is_an_error_and_a_misspelt_one_a_warning() {
     let output = output
         .exits(2)
         .has_one_error()
-        .says(&["`LOADTEST_GRADING_APDEX=soon` is no length of time"])
+        .says(&["`LOADTEST_GRADING_APDEX=soon` is not a length of time"])
         .says_no("Compiling");
     assert_eq!(server.connections(), 0, "{output}");
     sandbox
@@ -166,7 +166,7 @@ fn an_unknown_load_is_refused_before_anything_is_built() {
             .run()
             .exits(2)
             .has_one_error()
-            .says(&["there is no load `brsk`; did you mean `brisk`? There is `brisk` and `soak`"])
+            .says(&["there is no load `brsk`; did you mean `brisk`? Available: `brisk` and `soak`"])
             .says_no("Finished");
         assert!(sandbox.runs().is_empty());
     }
@@ -228,7 +228,7 @@ fn members_below_tester_may_look_but_not_run() {
         ("vera", "`vera` (by LOADTEST_USER) has the level viewer"),
         (
             "mallory",
-            "`mallory` (by LOADTEST_USER) is no member of the organisation",
+            "`mallory` (by LOADTEST_USER) is not a member of the organisation",
         ),
     ] {
         for (command, what) in [

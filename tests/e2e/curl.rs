@@ -195,7 +195,7 @@ fn what_is_sent_elsewhere_has_to_be_listed() {
     let run = |line: &str, url: &str| tool(folder.path(), line).args(["--", "curl", url]).run();
     run("run --iterations 1", &url)
         .exits(103)
-        .says(&["may not be tested", "nothing was sent"]);
+        .says(&["is not a permitted target", "nothing was sent"]);
     run("run --iterations 1", "http://192.0.2.1/")
         .exits(103)
         .has_one_error();
@@ -249,7 +249,7 @@ fn a_mistake_is_shown_where_it_stands() {
     tool(folder.path(), "run -- wget http://127.0.0.1:1/")
         .run()
         .exits(2)
-        .says(&["begins with `wget`"]);
+        .says(&["starts with `wget`"]);
     tool(folder.path(), "run --curl nothing.sh")
         .run()
         .exits(1)
@@ -321,7 +321,7 @@ fn a_command_without_its_dashes_is_told_where_it_stands() {
         ("debug", "were not provided"),
         (
             "run -- curl http://127.0.0.1:1/ --users 2",
-            "stand before `--`",
+            "go before `--`",
         ),
     ] {
         tool(folder.path(), line)

@@ -155,7 +155,7 @@ fn users_have_iterations_of_their_own() {
     for (user, iteration) in [(0, 0), (1, 0), (2, 4)] {
         let (sent, output) = alone(&format!("counted --seed 3 --iteration {user}.{iteration}"));
         assert_eq!(sent, counted[&format!("{user}/{iteration}")], "{output}");
-        output.prints(&["kept per user, and anew here", "would think for 20.0 ms"]);
+        output.prints(&["kept per user, and empty here", "would think for 20.0 ms"]);
     }
     let (first, _) = alone("counted --seed 3");
     assert_eq!(first, counted["0/0"]);
@@ -201,7 +201,7 @@ fn thinking_is_told_and_not_waited_for() {
     let server = Server::start(|_| Reply::text("ok"));
     let output = debug("slow", &server).run().exits(0);
     output.prints(&[
-        "think     times are shown, and not waited for\n",
+        "think     times are shown, but not waited for\n",
         "ok\nwould think for 3",
         "600 s now\n",
         "journey ok: 2 ok\n",
@@ -228,8 +228,14 @@ fn what_there_is_not_is_a_mistake() {
             "drawn --iteration 1.2",
             &["there is no iteration 1.2", "`2`"],
         ),
-        ("drawn --iteration -1", &["is no number of an iteration"]),
-        ("counted --iteration 3", &["`0.3` is that of user 0"]),
+        (
+            "drawn --iteration -1",
+            &["is not the number of an iteration"],
+        ),
+        (
+            "counted --iteration 3",
+            &["`0.3` is the iteration of user 0"],
+        ),
         ("counted --iteration 3.0", &["there is no user 3"]),
         (
             "drawn --duration 3s",
@@ -255,7 +261,7 @@ fn what_cannot_begin_has_the_exit_code_of_a_run() {
         call.args(["--base-url", url]).run()
     };
     let foreign = format!("http://0.0.0.0:{}", server.address().port());
-    at(&foreign).exits(103).says(&["may not be tested"]);
+    at(&foreign).exits(103).says(&["is not a permitted target"]);
     assert_eq!(server.requests(), 0);
     let closed = ClosedPort::new();
     let gone = format!("http://{}", closed.address());

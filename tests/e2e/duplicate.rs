@@ -168,8 +168,8 @@ fn what_cannot_be_copied_is_refused_and_the_file_left_alone() {
     let project = refused();
     for (line, code, words) in [
         ("visit type", 2, "`r#` before a keyword"),
-        ("visit 2nd", 2, "is no name of a function"),
-        ("visit main", 2, "is no name of a function"),
+        ("visit 2nd", 2, "is not a valid name of a function"),
+        ("visit main", 2, "is not a valid name of a function"),
         ("load::visit made", 2, "is taken by `refused::load::made`"),
         (
             "load::visit shown",
@@ -177,8 +177,12 @@ fn what_cannot_be_copied_is_refused_and_the_file_left_alone() {
             "is taken by `refused::load::inner::visited`",
         ),
         ("load::visit visit", 2, "is taken by `refused::load::visit`"),
-        ("made twin", 2, "a macro made it"),
-        ("by_hand twin", 2, "`acme` is no member of this workspace"),
+        ("made twin", 2, "a macro generated it"),
+        (
+            "by_hand twin",
+            2,
+            "`acme` is not a member of this workspace",
+        ),
         ("visi twin", 2, "matches several scenarios"),
         ("vizit twin", 3, "did you mean"),
     ] {

@@ -329,7 +329,7 @@ fn an_answer_without_end_is_not_read() {
     scene.run(END).says(&["400 Bad Request: xxxx"]);
     assert_eq!(scene.receiver.requests(), 1);
     let scene = Scene::new(|_| Reply::endless_head());
-    scene.run(END).says(&["its answer is no HTTP"]);
+    scene.run(END).says(&["its answer is not HTTP"]);
 }
 
 fn one_broken_webhook_does_not_keep_the_other_from_being_told() {

@@ -265,7 +265,7 @@ fn a_least_grade_is_kept_or_not() {
         let sandbox = Sandbox::with(&format!("[grading]\napdex = \"{target}\"\n"));
         let line = format!("single --iterations 4 --users 4 --min-grade {grade}");
         let output = sandbox.run(&line, &server).run().exits(code);
-        let words = format!("must be at least {}", grade.to_uppercase());
+        let words = format!("{} or better is required", grade.to_uppercase());
         assert_eq!(output.stdout.contains(&words), code == 99, "{output}");
         assert!(sandbox.record().start.plan.min_grade.is_some());
     }

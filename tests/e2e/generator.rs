@@ -75,12 +75,12 @@ fn arrivals_that_waited_for_a_user_are_told() {
         .max();
     assert!(longest >= Some(400_000), "{longest:?}");
     let output = output.prints(&[
-        "waited since the only virtual user was busy",
+        "waited because the only virtual user was busy",
         "raise `max_users`",
     ]);
     assert!(!output.stdout.contains("Measurement VALID"), "{output}");
     let page = run.text("report.html");
-    assert!(page.contains("waited since the only virtual user was busy"));
+    assert!(page.contains("waited because the only virtual user was busy"));
 }
 
 fn the_limit_of_open_files_is_raised_where_the_system_lets_it() {

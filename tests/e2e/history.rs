@@ -166,7 +166,7 @@ fn killed_and_damaged_runs_are_listed_for_what_they_are() {
         .tool("history", "")
         .run()
         .exits(0)
-        .prints(&["UNDER WAY"]);
+        .prints(&["IN PROGRESS"]);
     running.signal(Signal::KILL);
     running.output();
     wait_for_the_end_of_the_load(&server);

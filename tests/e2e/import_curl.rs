@@ -180,7 +180,7 @@ fn an_import_keeps_secrets_out_and_files_as_they_are() {
         .args(["--", "curl", "http://h/"])
         .run()
         .exits(2)
-        .says(&["is there already", "--force"]);
+        .says(&["exists already", "--force"]);
     assert_eq!(
         fs::read_to_string(folder.path().join("load.rs")).expect("a file"),
         "mine"

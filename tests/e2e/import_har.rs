@@ -335,7 +335,7 @@ fn what_is_left_out_is_told() {
     );
     output.says(&[
         "/v1/session (preflights",
-        "Dropped 16 requests (other hosts), the first of them GET https://",
+        "Dropped 16 requests (other hosts), starting with GET https://",
     ]);
 }
 
@@ -364,7 +364,7 @@ fn what_is_said_of_many_requests_is_said_once() {
     let line = "import har --no-think visit.har -o load.rs";
     let output = tool(folder.path(), line).run().exits(0);
     let output = output.says(&[
-        "Dropped 1039 requests (static files), the first of them GET http://site.test/app-1.js",
+        "Dropped 1039 requests (static files), starting with GET http://site.test/app-1.js",
         "and at 11 more places",
     ]);
     let lines = output.stderr.lines().count();

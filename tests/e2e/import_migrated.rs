@@ -125,8 +125,8 @@ fn code_of_a_script_is_a_warning_and_the_rest_compiles() {
     for part in [
         "this request is sent once here, and repeated in the script",
         "input:26:5",
-        "the constant `SIGN_LAST` needs a value: code makes `sign(last)`",
-        "3 parts are code and are left as comments",
+        "the constant `SIGN_LAST` needs a value: `sign(last)` is computed by code",
+        "3 parts could not be converted and are kept as comments",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -208,7 +208,7 @@ fn code_of_a_plan_is_a_warning_and_the_rest_compiles() {
     for part in [
         "not imported: `JSR223Sampler` is code",
         "`IfController` is code: its requests are there once",
-        "the constant `SIGNATURE` needs a value: code makes `signature`",
+        "the constant `SIGNATURE` needs a value: `signature` is computed by code",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }

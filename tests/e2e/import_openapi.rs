@@ -217,7 +217,7 @@ fn a_part_of_a_document_is_imported() {
         .says(&["has the parameter `usrname`", "did you mean `username`?"]);
     import("--param username")
         .exits(2)
-        .says(&["is no name and value; write `owner=acme`"]);
+        .says(&["is not a name and value; write `owner=acme`"]);
     import("--operation getpets")
         .exits(2)
         .has_one_error()
@@ -244,6 +244,6 @@ fn what_is_no_document_is_refused_where_it_stands() {
     import("a: 1\n")
         .exits(2)
         .has_one_error()
-        .says(&["no OpenAPI document", "api.yaml:1:1"]);
+        .says(&["not an OpenAPI document", "api.yaml:1:1"]);
     assert!(!folder.path().join("load.rs").exists());
 }

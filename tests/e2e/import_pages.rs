@@ -271,7 +271,7 @@ fn what_was_written_is_run_once_and_compared() {
     let archive = record(&Site::new(41));
     verify(&archive)
         .exits(0)
-        .says(&["Verified 9 of 9 steps are answered as in the recording"]);
+        .says(&["Verified 9 of 9 steps have the same answer as in the recording"]);
 
     // The id of a script's request is in no part of the page that can be found again.
     let mut changed = archive.clone();
@@ -291,9 +291,9 @@ fn what_was_written_is_run_once_and_compared() {
     let output = verify(&changed).exits(99);
     output.says(&[
         "Differs delete_article: ",
-        "Recorded delete_article: the path after `articles` is as it was recorded, and `get_login` answers without that \
-         value now",
-        "Verified 8 of 9 steps are answered as in the recording",
+        "Recorded delete_article: the path after `articles` is sent as recorded, but the answer of `get_login` no longer \
+         has that value",
+        "Verified 8 of 9 steps have the same answer as in the recording",
     ]);
     let nowhere = "import har visit.har --verify";
     Call::tool(project.root())

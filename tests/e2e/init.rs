@@ -139,6 +139,6 @@ fn the_crate_of_that_name_on_the_registry_is_not_taken_for_ours() {
         .run()
         .exits(2)
         .has_one_error()
-        .says(&["belongs to somebody else", "loadtest = { path = "]);
+        .says(&["belongs to another project", "loadtest = { path = "]);
     assert_eq!(contents(&project), before);
 }

@@ -292,5 +292,8 @@ fn the_package_that_runs_gives_the_permission_not_the_library() {
             .exits(103)
     };
     call("shop").says(&["shop/loadtest.toml` lists https://192.0.2.1:8443"]);
-    call("gate").says(&["`https://192.0.2.1` may not be tested", "`[[targets]]`"]);
+    call("gate").says(&[
+        "`https://192.0.2.1` is not a permitted target",
+        "`[[targets]]`",
+    ]);
 }

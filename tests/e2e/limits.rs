@@ -113,8 +113,8 @@ fn what_never_came_passes_no_limit() {
     let line = "limits::misspelt --export json";
     let output = sandbox.run(line, &server).run();
     output.exits(99).prints(&[
-        "`count(sene) < 5` is on a name that never came: the scenario counts `seen`",
-        "nothing happened, `vu.count(\"sene\", 0)` says so",
+        "`count(sene) < 5` is on a name that was never recorded: the scenario counts `seen`",
+        "nothing happened, write `vu.count(\"sene\", 0)`",
         "the scenario times `taken`",
         "count(sene) has no samples, and must be < 5",
         "count(never) has no samples, and must be > 0",

@@ -195,7 +195,7 @@ fn what_is_listed_is_tested_and_its_neighbours_are_not() {
         output
             .exits(103)
             .has_one_error()
-            .says(&["may not be tested", told]);
+            .says(&["is not a permitted target", told]);
         assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{url}");
     }
     // By its number as well.
@@ -292,13 +292,14 @@ fn clients_of_ones_own_keep_to_the_list() {
     ] {
         let (sandbox, output) = run(scenario);
         let output = output.exits(103).has_one_error();
-        output.says(&["may not be tested", told]);
+        output.says(&["is not a permitted target", told]);
         assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{scenario}");
     }
     let (_sandbox, output) = run("wanderer");
-    output
-        .exits(103)
-        .prints(&["NOT PERMITTED", "`tcp://10.99.0.1:8102` may not be tested"]);
+    output.exits(103).prints(&[
+        "NOT PERMITTED",
+        "`tcp://10.99.0.1:8102` is not a permitted target",
+    ]);
     assert_eq!(other.connections(), 0);
     let plan = |scenario: &str| project().tool("plan", scenario).run().exits(0);
     plan("client").prints(&[
@@ -316,8 +317,11 @@ const FILE: &str = "/.well-known/loadtest-authorization";
 fn a_target_proves_that_it_may_be_tested() {
     for (text, told) in [
         (None, "it answers 404"),
-        (Some("<!doctype html>"), "no `key: value`"),
-        (Some("loadtest: 1\nowner: eve@shop.test\n"), "another owner"),
+        (Some("<!doctype html>"), "not `key: value`"),
+        (
+            Some("loadtest: 1\nowner: eve@shop.test\n"),
+            "its owner differs",
+        ),
         (
             Some("loadtest: 1\nowner: ada@shop.test\nuntil: 2020-01-01\n"),
             "it held until 2020-01-01",

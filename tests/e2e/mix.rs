@@ -171,7 +171,7 @@ fn one_that_cannot_begin_keeps_all_from_beginning() {
     for not_run in &record.not_run {
         assert_eq!(not_run.exit_code, 100);
         let is_the_cause = not_run.scenario == "mix::load::unfit";
-        let blames = "not started, since `mix::load::unfit` could not begin";
+        let blames = "not started, because `mix::load::unfit` could not start";
         assert_eq!(
             !is_the_cause,
             not_run.message.starts_with(blames),
@@ -304,7 +304,11 @@ fn a_weight_is_listed() {
         .lines()
         .filter(|line| line.trim_start().starts_with("mix "))
         .collect();
-    assert_eq!(facts, ["    mix        weight 3 beside others"], "{output}");
+    assert_eq!(
+        facts,
+        ["    mix        weight 3 relative to others"],
+        "{output}"
+    );
 }
 
 fn a_target_in_the_process_is_told_on_the_card() {

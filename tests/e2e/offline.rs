@@ -124,17 +124,17 @@ fn what_is_elsewhere_is_refused_and_what_runs_outside_is_told() {
         (
             "http://10.99.0.1:8121",
             103,
-            &["may not be tested", "with `--offline`"],
+            &["is not a permitted target", "with `--offline`"],
         ),
         (
             "https://shop.test",
             103,
-            &["may not be tested", "with `--offline`"],
+            &["is not a permitted target", "with `--offline`"],
         ),
         (
             "http://[2001:db8::1]:80",
             103,
-            &["may not be tested", "with `--offline`"],
+            &["is not a permitted target", "with `--offline`"],
         ),
     ];
     let at = |command: &str, url: &str| -> Output {
@@ -192,7 +192,8 @@ fn no_webhook_is_told() {
         &format!("[[notify]]\nurl = \"{}/hook\"\n", hook.url()),
     );
     let run = |line: &str| sandbox.tool("run", line).run().exits(0);
-    run("escapes --offline").says(&["no webhook is told of an offline run"]);
+    run("escapes --offline")
+        .says(&["an offline run (`--offline`, LOADTEST_OFFLINE) sends no webhook"]);
     assert_eq!(hook.connections(), 0);
     let output = run("escapes").says_no("offline run");
     assert!(hook.connections() > 0, "{output}");
@@ -215,7 +216,7 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
         "loadtest run --profile test escapes named --offline",
     );
     call.run().exits(2).has_one_error().says(&[
-        "cannot be kept from the network, so nothing was run",
+        "cannot be isolated from the network, so nothing was run",
         "sysctl -w user.max_user_namespaces",
         "--network none",
     ]);
@@ -224,7 +225,7 @@ fn a_system_that_allows_no_network_of_ones_own_is_told() {
     call.env("LOADTEST_OFFLINE", "1")
         .run()
         .exits(2)
-        .says(&["cannot be kept from the network"]);
+        .says(&["cannot be isolated from the network"]);
     // Where there is nothing but loopback already, nothing more is needed.
     let call = limited(
         "-Urn",

@@ -232,7 +232,7 @@ fn websockets_are_everywhere() {
         &["junit"],
         &[
             "name=\"websockets\" value=\"6 opened, at most ",
-            " at once, 0 opened anew, 6 closed by users, 18 messages sent, ",
+            " at once, 0 reopened, 6 closed by users, 18 messages sent, ",
         ],
     );
     reports.have(
@@ -329,7 +329,7 @@ fn operations_of_graphql_are_everywhere() {
     has(
         &declared,
         &[
-            "GraphQL `query Shelf`, with errors beside data",
+            "GraphQL `query Shelf`, accepting errors together with data",
             "GraphQL `mutation Add`",
         ],
     );

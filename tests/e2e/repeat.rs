@@ -436,7 +436,8 @@ fn a_step_that_leaves_itself_out_fails_nothing() {
 fn a_list_says_what_repeats() {
     let list = |scenario| Sandbox::new().tool("list", scenario).run().exits(0);
     list("repeat::session").prints(&["POST  /session  weight 1; once per user"]);
-    list("repeat::logging_out").prints(&["weight 1; uses open; last of each user"]);
+    list("repeat::logging_out")
+        .prints(&["weight 1; uses open; after the last journey of each user"]);
     list("repeat::busy").prints(&["retry 3, backoff 10 ms, on 503 | reset"]);
     list("repeat::job").prints(&["until |job| job.state == \"done\", every 20 ms, within 50 s"]);
 }

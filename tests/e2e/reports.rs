@@ -376,15 +376,15 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
         .tool("report", "latest --budget 7%")
         .run()
         .exits(0)
-        .prints(&["Graded anew, with an error budget of 7.0 % for every step."]);
+        .prints(&["Graded again, with an error budget of 7.0 % for every step."]);
     // The gate is by what is asked for now.
     sandbox
         .tool("report", "latest --min-grade F")
         .run()
         .exits(0)
         .prints(&[
-            "at least F asked for",
-            "Graded anew, with at least F asked for.",
+            "at least F required",
+            "Graded again, with at least F required.",
         ]);
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
@@ -396,8 +396,8 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
             .arg(format!("{format}={}", path.display()));
     }
     call.run().exits(99).prints(&[
-        "at least A+ asked for",
-        "and must be at least A+",
+        "at least A+ required",
+        "A+ or better is required",
         "exit code 99",
     ]);
     let text = |name: &str| fs::read_to_string(file(name)).expect(name);
@@ -412,8 +412,8 @@ fn an_old_run_is_graded_anew_by_what_the_command_line_says() {
         ("report.csv", "\"apdex=0.001 ms, min_grade=A+\""),
         ("metrics.txt", "kind=\"min_grade\"} 1"),
         ("metrics.txt", "regraded=\"apdex=0.001 ms, min_grade=A+\""),
-        ("report.md", "at least A+ asked for"),
-        ("report.html", "at least A+ asked for"),
+        ("report.md", "at least A+ required"),
+        ("report.html", "at least A+ required"),
     ] {
         assert!(text(name).contains(says), "{says}\n{}", text(name));
     }

@@ -138,7 +138,7 @@ fn runs_that_are_not_the_shards_of_one_load_are_refused() {
         &[0, 3],
         "shard 1/2 and shard 1/3 are parts of different divisions",
     );
-    refused(&[4, 0], "is no shard, but a load of its own");
+    refused(&[4, 0], "is not a shard, but a whole load");
     assert_eq!(sandbox.runs().len(), runs.len(), "nothing is kept");
     // A shard is no baseline's match.
     let compare = format!("{} {}", runs[4].name(), runs[0].name());
@@ -168,7 +168,7 @@ fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
         ("single --setup-values x.json", "--shard"),
         (
             "single journey --start-at 2026-01-31T12:00:00Z",
-            "is about one scenario",
+            "is for one scenario",
         ),
         (
             "single --start-at tomorrow",
@@ -176,7 +176,7 @@ fn what_cannot_be_divided_is_refused_before_anything_is_sent() {
         ),
         (
             "single --start-at 2026-01-31T12:00:00Z",
-            "the load was to start at 2026-01-31T12:00:00Z, which was over when everything was ready for it",
+            "the load should start at 2026-01-31T12:00:00Z, but was not ready until later",
         ),
     ] {
         sandbox.run(line, &server).run().exits(2).says(&[words]);
@@ -204,7 +204,7 @@ fn shards_start_at_the_time_that_they_are_given() {
     assert!(Timestamp::now() >= at, "they waited");
     let runs = sandbox.runs();
     let output = merge(&sandbox, &runs).run().exits(0);
-    assert!(!output.stdout.contains(" apart, so that"), "{output}");
+    assert!(!output.stdout.contains(" apart, so the target"), "{output}");
     let merged = sandbox.runs().pop().expect("the merged run");
     let scenario = merged.scenario();
     let sent = server.requests() - before;
@@ -225,7 +225,7 @@ fn a_shard_that_waits_says_until_when() {
     run.wait_until_it_says(&format!("Waiting until {at} to start the load"));
     send(run.process(), Signal::INT);
     let output = run.output().exits(105);
-    output.prints(&["stopped before the load began"]);
+    output.prints(&["stopped before the load started"]);
     assert_eq!(server.requests(), 0);
 }
 
@@ -393,7 +393,7 @@ fn a_value_without_json_is_refused_with_its_type() {
 fn a_setup_that_starts_a_target_is_refused_without_a_base_url() {
     let server = Server::start(accounts);
     let project = divided("divided_target");
-    let words = ["its setup starts a target of its own", "`--base-url`"];
+    let words = ["its setup starts its own target", "`--base-url`"];
     for (command, line) in [("setup", ""), ("run", "--shard 1/2")] {
         let call = project.tool(command, &format!("own {line}"));
         call.run().exits(2).says(&words);

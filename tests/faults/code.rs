@@ -83,13 +83,13 @@ fn waits() -> Vec<Row> {
             "never_resolves",
             fails(
                 "step.error",
-                "the step waited 3s for something else than a request or a pause",
+                "the step waited 3s for something other than a request or a pause",
             ),
         ),
         code(
             "A step that loops for ever",
             "never_returns",
-            ends(102, "step `spin` did not give its thread back"),
+            ends(102, "step `spin` did not return its thread"),
         ),
         cut_off(
             "A step that never returns, and Ctrl-C twice",

@@ -59,7 +59,7 @@ fn stores() -> Vec<Row> {
         full_disk(
             "A disk without room",
             "12k",
-            ends(1, "neither journal nor record can be kept, so here is its card:")
+            ends(1, "neither journal nor record can be written, so here is its card:")
                 .ok(SomeOf)
                 .leaves(&["journal-1.jsonl"]),
             |output| output.says(&[" ok, 0 failed, p50 "]),

@@ -1,7 +1,7 @@
 //! Messages that several rows expect.
 
 pub(crate) const BAD_CHUNK_SIZE: &str =
-    "the chunked body is broken: the size of a chunk is no hexadecimal number";
+    "the chunked body is broken: the size of a chunk is not a hexadecimal number";
 pub(crate) const CLOSED_EARLY: &str =
     "the server closed the new connection before the head of the answer";
 pub(crate) const CONNECTION_ERROR: &str =
@@ -13,7 +13,7 @@ pub(crate) const INVALID_STATUS: &str = "the answer is not HTTP/1.1: invalid sta
 pub(crate) const LARGE_HEAD: &str =
     "the head of the answer has more than 64 KiB or more than 100 headers";
 pub(crate) const MANY_REDIRECTS: &str = "another redirect after 2; `redirects = 2` allows no more";
-pub(crate) const NOT_HTTP_1: &str = "the answer is not HTTP/1.1: invalid HTTP version; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
+pub(crate) const NOT_HTTP_1: &str = "the answer is not HTTP/1.1: invalid HTTP version; a target that only speaks HTTP/2 needs `http = 2`, a target with TLS `https://`";
 pub(crate) const RESET_EARLY: &str = "the connection was reset before the head of the answer";
 pub(crate) const STREAM_ERROR: &str =
     "the answer is not HTTP/2: stream error detected: unspecific protocol error detected";

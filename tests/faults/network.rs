@@ -107,13 +107,13 @@ pub(crate) fn rows() -> Vec<Row> {
         hangs(
             "No byte of an answer until the deadline",
             NetworkFault::BlackHoleAfter(0),
-            fails("timeout.head", "no head of an answer within 3s"),
+            fails("timeout.head", "no head of the answer within 3s"),
         )
 .peers("k6: error 1050, 61 dropped; oha: no success rate; Goose: runs on for more than 20 s, no report"),
         hangs(
             "Half a head until the deadline",
             NetworkFault::BlackHoleAfter(HEAD / 2),
-            fails("timeout.head", "no head of an answer within 3s"),
+            fails("timeout.head", "no head of the answer within 3s"),
         ),
         hangs(
             "Half a body until the deadline",
@@ -188,11 +188,11 @@ fn dies_and_returns() -> Row {
 
 /// A target whose host leads to another address, to none, back, and to one that may not be tested.
 fn host_moves() -> Row {
-    let expected = ends(103, "(192.0.2.1) may not be tested")
+    let expected = ends(103, "(192.0.2.1) is not a permitted target")
         .ok(SomeOf)
         .error("dns.nxdomain", SomeOf)
         .error("guard.blocked", SomeOf);
-    let fault = "The host leads elsewhere, to no address and to one that may not be tested, where names are looked up again (`dns = ttl`)";
+    let fault = "The host leads elsewhere, to no address and to one that is not a permitted target, where names are looked up again (`dns = ttl`)";
     let row = act(Group::Network, fault, expected, |sandbox| {
         let answer = |_: &Request| Reply::text("ok").close();
         let first = Server::start(answer);

@@ -63,7 +63,7 @@ fn signalled(fault: &'static str, scenarios: &'static str, signal: Signal) -> Ro
         assert_eq!(total(scenario).journey.ok, server.requests());
         assert_eq!(record.not_run.len(), scenarios.matches(' ').count());
         for not_run in &record.not_run {
-            assert_eq!(not_run.message, "interrupted before its load began");
+            assert_eq!(not_run.message, "interrupted before its load started");
         }
         sandbox.tool("report", "").run().exits(105);
         output
@@ -109,7 +109,7 @@ fn stopped() -> Vec<Row> {
         act(
             Group::Signals,
             "Ctrl-C while a target starts that never listens",
-            ends(105, "stopped before the load began"),
+            ends(105, "stopped before the load started"),
             |sandbox| {
                 let file = sandbox.root().join("deaf");
                 let line = "--exact matrix::load::deaf";
@@ -237,7 +237,7 @@ fn killed() -> Vec<Row> {
         row(
             "Both are killed (SIGKILL) before their second scenario, and the run is reported",
             Victim::Both,
-            ends(105, "interrupted before its load began").leaves(&[
+            ends(105, "interrupted before its load started").leaves(&[
                 "journal-1.jsonl",
                 "observed-1.jsonl",
                 "request-1.json",

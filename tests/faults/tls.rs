@@ -64,7 +64,7 @@ fn certificates() -> Vec<Row> {
             || self_signed("127.0.0.1", 4000).0,
             fails(
                 "tls.untrusted",
-                "the TLS handshake failed: the certificate is that of an authority, and not trusted itself; name the certificate to trust: `ca = \"certs/ca.pem\"`",
+                "the TLS handshake failed: the certificate belongs to an authority, and is not trusted itself; name the certificate to trust: `ca = \"certs/ca.pem\"`",
             ),
         ),
         shows(
@@ -72,7 +72,7 @@ fn certificates() -> Vec<Row> {
             || matrix().authority.mutual("127.0.0.1"),
             fails(
                 "tls.protocol",
-                "TLS failed: received fatal alert: CertificateRequired; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate that it trusts",
+                "TLS failed: received fatal alert: CertificateRequired; the target asks for a client certificate: set `identity = \"certs/client.pem\"` with a certificate that it trusts",
             ),
         ),
         shows(
@@ -199,7 +199,7 @@ fn handshakes() -> Vec<Row> {
             "No answer to the ClientHello until the deadline",
             "hurried",
             || scripted(Script::new().hold()),
-            fails("timeout.connect", "no end of the TLS handshake within 3s"),
+            fails("timeout.connect", "the TLS handshake did not end within 3s"),
         )
         .peers("k6: error 1050; oha: nothing is said; Goose: hangs, no report"),
     ]
@@ -271,7 +271,7 @@ fn unknown_authority() -> Row {
     };
     let expected = fails(
         "tls.untrusted",
-        "the TLS handshake failed: the certificate is signed by nobody we trust; name the certificate to trust: `ca = \"certs/ca.pem\"`",
+        "the TLS handshake failed: no trusted authority signed the certificate; name the certificate to trust: `ca = \"certs/ca.pem\"`",
     );
     row(
         Group::Tls,

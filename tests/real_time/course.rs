@@ -123,6 +123,6 @@ fn a_step_that_keeps_its_thread_is_named() -> Judge {
         );
         assert_eq!(card.validity.trust, Trust::Invalid);
         let what = &card.validity.causes[0].what;
-        assert!(what.contains("; the code of `ask` kept it"), "{what}");
+        assert!(what.contains("; the code of `ask` blocked it"), "{what}");
     })
 }

@@ -294,7 +294,7 @@ impl Entry {
             Outcome::Measured(figures) => figures.verdict.name(),
             Outcome::Searched { verdict, .. } => verdict,
             Outcome::NotRun { .. } => "DID NOT RUN",
-            Outcome::UnderWay => "UNDER WAY",
+            Outcome::UnderWay => "IN PROGRESS",
         }
     }
 

@@ -127,11 +127,11 @@ impl Baselines {
         let help = match find_similar(name, known.iter().map(String::as_str)) {
             Some(name) => format!("did you mean `{name}`?"),
             None if known.is_empty() => {
-                format!("there is none yet; {save} saves the latest run as one")
+                format!("there are no baselines yet; {save} saves the latest run as one")
             }
             None => {
                 let known = join_names(&known);
-                format!("there is {known}; {save} saves the latest run as this one")
+                format!("existing baselines: {known}; {save} saves the latest run as this baseline")
             }
         };
         Error::usage(format!("there is no baseline `{name}`"))

@@ -206,7 +206,7 @@ fn judge_scenario(
         return Err(SaveRefusal::new(
             format!("it is {}: {}", card.verdict, reasons.join("; ")),
             remedy.map_or(
-                "save a run that came to its end and measured its target",
+                "save a run that finished and measured its target",
                 |cause| &cause.remedy,
             ),
         ));

@@ -252,7 +252,7 @@ fn a_run_that_failed_its_gate_is_kept_with_a_warning() {
     let mut saved = main(&baselines).save(&failed, None, FOREVER).unwrap();
     let place = saved.remove(0).outcome.unwrap();
     assert!(
-        place.failed[0].contains("must be at least A+"),
+        place.failed[0].contains("A+ or better is required"),
         "{:?}",
         place.failed
     );

@@ -67,7 +67,7 @@ pub(super) fn find_data_files(
             package.add_written(definition, &source, !included.is_empty(), &mut files)?;
         } else if !list_declared_files(definition).is_empty() || !definition.feeds.is_empty() {
             return Err(Error::usage(format!(
-                "`{}` reads files of the package `{}`, which is no member of this workspace",
+                "`{}` reads files of the package `{}`, which is not a member of this workspace",
                 definition.identity(),
                 definition.package
             ))
@@ -146,9 +146,9 @@ impl DataPackage<'_> {
             return Ok(());
         }
         Err(Error::usage(format!(
-            "`{identity}` reads the private key in `{key}` (`identity`), and a bundle takes no secret along by itself"
+            "`{identity}` reads the private key in `{key}` (`identity`), which is not bundled automatically"
         ))
-        .with_help(format!("name it, if it may travel: `--include {key}`")))
+        .with_help(format!("to bundle it, write `--include {key}`")))
     }
 
     /// Adds the files that the `source` of a scenario shows; it need not show all where the user `has_included` some.
@@ -176,7 +176,7 @@ impl DataPackage<'_> {
                 self.add(&identity, file, files)?;
             } else if !files.contains_key(&path) {
                 console::print_warning(format_args!(
-                    "`{identity}` reads `{}` ({}), which is not there; the bundle is without it",
+                    "`{identity}` reads `{}` ({}), which does not exist; the bundle is without it",
                     file.path, file.by
                 ));
             }
@@ -203,7 +203,7 @@ impl DataPackage<'_> {
                 file.path, file.by, self.name
             ))
             .with_help(format!(
-                "a bundle holds files of the package alone: move it below `{}`, and name it by its path there",
+                "a bundle contains only files of the package: move it below `{}`, and use its path there",
                 self.folder.display()
             ))
         };
@@ -236,7 +236,7 @@ impl DataPackage<'_> {
                 files.insert(bundled, path);
                 return Ok(());
             }
-            Ok(_) => "it is no regular file".to_owned(),
+            Ok(_) => "it is not a regular file".to_owned(),
             Err(error) => error.to_string(),
         };
         Err(Error::usage(format!(

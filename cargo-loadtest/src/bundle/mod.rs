@@ -108,7 +108,7 @@ fn check_path(path: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "`{}` is no path for a file of a bundle",
+        "`{}` is not a valid path in a bundle",
         path.escape_debug()
     )))
 }

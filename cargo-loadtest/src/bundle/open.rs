@@ -52,8 +52,8 @@ pub(crate) fn open_bundle(path: &Path, into: &Path) -> Result<OpenedBundle, Erro
     let file = files::open(path)
         .map_err(|error| Error::usage(format!("could not open the bundle `{shown}`: {error}")))?;
     let broken = |error: io::Error| {
-        Error::usage(format!("`{shown}` is no bundle, or a damaged one: {error}"))
-            .with_help("make it with `cargo loadtest bundle`")
+        Error::usage(format!("`{shown}` is not a bundle, or is damaged: {error}"))
+            .with_help("create it with `cargo loadtest bundle`")
     };
     let in_bundle = |error: Error| {
         let usage = Error::usage(format!("the bundle `{shown}` is refused: {error}"));
@@ -85,7 +85,7 @@ pub(crate) fn open_bundle(path: &Path, into: &Path) -> Result<OpenedBundle, Erro
             .next()
             .filter(|file| path.as_ref() == Some(&file.path))
         else {
-            return Err(broken(io::Error::other("its files are not those it lists")));
+            return Err(broken(io::Error::other("its files differ from its list")));
         };
         unpack(&mut entry, file, into)?.map_err(broken)?;
     }
@@ -130,7 +130,7 @@ fn read_manifest(json: &[u8]) -> Result<BundleManifest, Error> {
     let own = env!("CARGO_PKG_VERSION");
     if version.format != FORMAT || version.tool != own {
         return Err(Error::usage(format!(
-            "it was made by cargo-loadtest {}, and this is {own}",
+            "it was created by cargo-loadtest {}, and this is {own}",
             version.tool.escape_debug()
         ))
         .with_help("use the same version of cargo-loadtest on both machines"));
@@ -151,14 +151,16 @@ fn read_manifest(json: &[u8]) -> Result<BundleManifest, Error> {
                 rest.is_some_and(|rest| rest.starts_with('/'))
             });
         if !is_known || !paths.insert(path.as_str()) {
-            return Err(Error::usage(format!("`{path}` has no place in a bundle")));
+            return Err(Error::usage(format!("`{path}` is not allowed in a bundle")));
         }
     }
     for program in &manifest.programs {
         check_path(&program.package)?;
         let is_listed = paths.contains(program.path.as_str());
         if has_controls(&program.target) || program.target.len() > LONGEST_PATH {
-            return Err(Error::usage("the name of a program is no text for people"));
+            return Err(Error::usage(
+                "the name of a program contains control characters",
+            ));
         }
         if !is_listed || !program.path.starts_with(PROGRAMS) || program.package.contains('/') {
             return Err(Error::usage("its programs are not among its files"));
@@ -181,7 +183,7 @@ fn check_platform(theirs: &str) -> Result<(), Error> {
         "its programs are for {}, and this machine is {own}",
         theirs.escape_debug()
     ))
-    .with_help("make the bundle on a machine like this one"))
+    .with_help("create the bundle on a machine like this one"))
 }
 
 /// Returns the path of an entry that is a regular file.
@@ -231,7 +233,7 @@ fn unpack(
             .map_err(Error::io("write", &path))?;
     }
     if left != 0 || format_hash(hasher) != file.sha256 {
-        let message = format!("`{}` is not what it was", file.path);
+        let message = format!("`{}` has changed", file.path);
         return Ok(Err(io::Error::other(message)));
     }
     Ok(Ok(()))

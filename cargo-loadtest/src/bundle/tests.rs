@@ -146,7 +146,7 @@ fn paths_that_lead_out_are_refused() {
         sample.move_feed(path);
         let words = refusal(&sample);
         assert!(
-            words.contains("is no path for a file") || words.contains("has no place"),
+            words.contains("is not a valid path in a bundle") || words.contains("is not allowed"),
             "{path}: {words}"
         );
     }
@@ -167,7 +167,10 @@ fn entries_that_are_no_files_are_refused() {
     ] {
         let mut sample = Sample::new();
         sample.entries[1].1 = kind;
-        assert!(refusal(&sample).contains("not those it lists"), "{kind:?}");
+        assert!(
+            refusal(&sample).contains("differ from its list"),
+            "{kind:?}"
+        );
     }
 }
 
@@ -175,16 +178,16 @@ fn entries_that_are_no_files_are_refused() {
 fn files_are_those_of_the_manifest() {
     let mut larger = Sample::new();
     larger.entries[1].2.push(b'x');
-    assert!(refusal(&larger).contains("is not what it was"));
+    assert!(refusal(&larger).contains("has changed"));
     let mut other = Sample::new();
     other.entries[1].2[5] = b'x';
-    assert!(refusal(&other).contains("is not what it was"));
+    assert!(refusal(&other).contains("has changed"));
     let mut missing = Sample::new();
     missing.entries.pop();
     assert!(refusal(&missing).contains("is missing"));
     let mut more = Sample::new();
     more.entries.push(more.entries[1].clone());
-    assert!(refusal(&more).contains("not those it lists"));
+    assert!(refusal(&more).contains("differ from its list"));
     let mut huge = Sample::new();
     huge.manifest.files[1].bytes = u64::MAX;
     assert!(refusal(&huge).contains("too large"));
@@ -199,7 +202,7 @@ fn files_are_those_of_the_manifest() {
 fn another_version_or_machine_is_one_clear_message() {
     let mut version = Sample::new();
     version.manifest.tool = "99.0.0".to_owned();
-    assert!(refusal(&version).contains("it was made by cargo-loadtest 99.0.0, and this is "));
+    assert!(refusal(&version).contains("it was created by cargo-loadtest 99.0.0, and this is "));
     let mut machine = Sample::new();
     machine.manifest.platform = "riscv64-plan9".to_owned();
     assert!(refusal(&machine).contains("its programs are for riscv64-plan9, and this machine is "));
@@ -213,7 +216,7 @@ fn what_is_no_bundle_is_refused() {
     for bytes in [&b""[..], b"#!/bin/sh\n", b"\x1f\x8b\x08\x00"] {
         let error = Place::new().open(bytes).unwrap_err();
         let words = error.to_string();
-        assert!(words.contains("is no bundle, or a damaged one"), "{words}");
+        assert!(words.contains("is not a bundle, or is damaged"), "{words}");
     }
 }
 

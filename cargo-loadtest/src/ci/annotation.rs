@@ -141,7 +141,7 @@ fn annotate_warnings(card: &Card) -> Vec<Annotation> {
         }
     }
     if card.setting.default_load {
-        let text = "no load is declared, so one user ran for 10 s, which shows that it works and no more; \
+        let text = "no load is declared, so one user ran for 10 s, which only shows that it works; \
                     declare `load = ..`, or give `--rate` or `--users`";
         all.push(note(None, "hardly any load", text.to_owned()));
     }

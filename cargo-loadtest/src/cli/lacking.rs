@@ -4,8 +4,7 @@ use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// How to get the parts that a build leaves out.
-pub(crate) const INSTALL_ALL: &str =
-    "`cargo install --path cargo-loadtest` installs the whole tool";
+pub(crate) const INSTALL_ALL: &str = "`cargo install --path cargo-loadtest` installs the full tool";
 
 /// What a feature brings, whether this build has it, and the commands and options that belong to it.
 const PARTS: [(&str, bool, &[&str]); 2] = [
@@ -67,7 +66,7 @@ mod tests {
         assert_eq!(
             told,
             "`--cluster`: this build has no cluster, so that it compiles sooner\n\n  help: \
-             `cargo install --path cargo-loadtest` installs the whole tool"
+             `cargo install --path cargo-loadtest` installs the full tool"
         );
         assert!(
             describe("ui", PARTS.iter())

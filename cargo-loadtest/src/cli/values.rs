@@ -41,7 +41,7 @@ impl FromStr for Export {
         let existing = Format::ALL.map(Format::word).join("`, `");
         match Format::ALL.into_iter().find(|format| format.word() == word) {
             Some(format) => Ok(Self { format, path }),
-            None => Err(format!("unknown format `{word}`; there is `{existing}`")),
+            None => Err(format!("unknown format `{word}`; available: `{existing}`")),
         }
     }
 }
@@ -57,10 +57,10 @@ pub(crate) const MAX_AGENTS: usize = 10_000;
 /// Parses a number of agents.
 pub(crate) fn agents(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("none would make the load; write `1` or more".to_owned()),
+        Ok(0) => Err("no agent would generate the load; write `1` or more".to_owned()),
         Ok(agents) if agents > MAX_AGENTS => Err(format!("a run has at most {MAX_AGENTS} agents")),
         Ok(agents) => Ok(agents),
-        Err(_) => Err("is no number of agents; write for example `3`".to_owned()),
+        Err(_) => Err("is not a number of agents; write for example `3`".to_owned()),
     }
 }
 
@@ -75,7 +75,9 @@ pub(super) fn limit(text: &str) -> Result<Duration, String> {
 /// Parses the name of an image of containers.
 pub(super) fn image(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(char::is_whitespace) {
-        return Err("is no image; write for example `registry.example.com/loadtest`".to_owned());
+        return Err(
+            "is not an image; write for example `registry.example.com/loadtest`".to_owned(),
+        );
     }
     Ok(text.to_owned())
 }
@@ -99,7 +101,7 @@ fn memory(text: &str, units: &[&str], example: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!(
-        "is no amount of memory; write for example `{example}`"
+        "is not an amount of memory; write for example `{example}`"
     ))
 }
 
@@ -108,7 +110,8 @@ pub(super) fn encrypted_server(text: &str) -> Result<String, String> {
     let host = text.strip_prefix("tls://").unwrap_or_default();
     if host.is_empty() || host.contains(|c: char| c.is_whitespace() || "/@".contains(c)) {
         return Err(
-            "is no address of a server with TLS; write for example `tls://nats:4222`".to_owned(),
+            "is not an address of a server with TLS; write for example `tls://nats:4222`"
+                .to_owned(),
         );
     }
     Ok(text.to_owned())
@@ -121,7 +124,7 @@ pub(super) fn absolute_path() -> impl TypedValueParser<Value = PathBuf> {
 
 /// Parses a time of RFC 3339.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
-    let wrong = |_| "is no time; write for example `2026-01-31T12:00:00Z`".to_owned();
+    let wrong = |_| "is not a time; write for example `2026-01-31T12:00:00Z`".to_owned();
     text.parse().map_err(wrong)
 }
 
@@ -131,7 +134,7 @@ pub(super) fn named_value(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
         }
-        _ => Err("is no name and value; write `owner=acme`".to_owned()),
+        _ => Err("is not a name and value; write `owner=acme`".to_owned()),
     }
 }
 
@@ -174,7 +177,7 @@ pub(super) fn window(text: &str) -> Result<Duration, String> {
 /// Rates are shown with three digits, so rates that differ by less than 1 % look the same.
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     match units::share(text)? {
-        share if share < 0.01 => Err("is finer than rates are tried; use at least `1%`".to_owned()),
+        share if share < 0.01 => Err("is too fine; use at least `1%`".to_owned()),
         share if share > 0.5 => Err("is too coarse; use at most `50%`".to_owned()),
         share => Ok(share),
     }
@@ -188,18 +191,18 @@ pub(crate) fn bounded_duration(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    let mistake = "is no seed; write a whole number, as an earlier run printed it";
+    let mistake = "is not a seed; write a whole number, as an earlier run printed it";
     text.parse().map_err(|_| mistake.to_owned())
 }
 
 pub(crate) fn users(text: &str) -> Result<u32, String> {
     match text.parse::<u64>() {
-        Ok(0) => Err("nobody would send anything; use at least 1 user".to_owned()),
+        Ok(0) => Err("no user would send anything; use at least 1 user".to_owned()),
         Ok(users) if users > u64::from(MOST_USERS) => {
             Err(format!("is too much; use at most {MOST_USERS} users"))
         }
         Ok(users) => u32::try_from(users).map_err(|error| error.to_string()),
-        Err(_) => Err("is no number of users; write a whole number such as `50`".to_owned()),
+        Err(_) => Err("is not a number of users; write a whole number such as `50`".to_owned()),
     }
 }
 
@@ -210,7 +213,7 @@ pub(crate) fn iterations(text: &str) -> Result<IterationCount, String> {
         (Ok(per_user), Some(_)) => Ok(IterationCount::PerUser { per_user }),
         (Ok(count), None) => Ok(IterationCount::Total(count)),
         (Err(_), _) => Err(
-            "is no number of iterations; write a whole number such as `1000`, or `20/user`"
+            "is not a number of iterations; write a whole number such as `1000`, or `20/user`"
                 .to_owned(),
         ),
     }
@@ -220,7 +223,7 @@ pub(super) fn base_url(text: &str) -> Result<String, String> {
     let host = text
         .strip_prefix("http://")
         .or_else(|| text.strip_prefix("https://"))
-        .ok_or("is no URL; write `http://` or `https://` and the host")?;
+        .ok_or("is not a URL; write `http://` or `https://` and the host")?;
     if host.is_empty() || host.starts_with('/') {
         return Err("has no host; write for example `http://127.0.0.1:8080`".to_owned());
     }
@@ -232,7 +235,7 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("none would be left; write `1` or more".to_owned()),
         Ok(number) => Ok(number),
-        Err(_) => Err("is no whole number; write for example `5`".to_owned()),
+        Err(_) => Err("is not a whole number; write for example `5`".to_owned()),
     }
 }
 

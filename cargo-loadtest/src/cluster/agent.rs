@@ -99,8 +99,11 @@ pub(crate) fn serve(
 }
 
 pub(super) async fn subscribe(client: &Client, subject: String) -> Result<Subscriber, Error> {
-    let failed =
-        |reason: String| Error::failure(format!("the server does not let us listen: {reason}"));
+    let failed = |reason: String| {
+        Error::failure(format!(
+            "the server does not allow us to subscribe: {reason}"
+        ))
+    };
     let subscriber = client
         .subscribe(subject)
         .await
@@ -153,7 +156,7 @@ impl Agent<'_> {
                 }
             }
             if self.work.is_none() && self.setting.interrupts.count() > 0 {
-                console::print_status("Stopped", "by request; no run is under way");
+                console::print_status("Stopped", "by request; no run is active");
                 return Ok(0);
             }
         }
@@ -169,7 +172,7 @@ impl Agent<'_> {
     async fn answer(&mut self, question: &[u8]) -> Answer {
         let refused = |message: String| Answer::Refused { message };
         match decode(question) {
-            Err(wrong) => refused(format!("the question is of another version: {wrong}")),
+            Err(wrong) => refused(format!("the request has another version: {wrong}")),
             Ok(Question::Clock) => Answer::Clock { now_us: now_us() },
             Ok(Question::Prepare(_) | Question::Take(_)) if self.work.is_some() => Answer::Busy,
             Ok(Question::Take(bundle)) => match &self.setting.acceptance {

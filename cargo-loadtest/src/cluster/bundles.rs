@@ -136,7 +136,10 @@ impl SentBundle {
     /// When the agent does not answer, or refuses it.
     pub(super) async fn offer(&self, client: &Client, agent: &AgentInfo) -> Result<Offered, Error> {
         let failed = |reason: String| {
-            Error::failure(format!("agent {} takes no bundle: {reason}", agent.agent))
+            Error::failure(format!(
+                "agent {} refuses the bundle: {reason}",
+                agent.agent
+            ))
         };
         let question = serde_json::to_vec(&Question::Take(self.signed.clone()));
         let question = question.map_err(Error::encode("a bundle"))?;
@@ -173,7 +176,7 @@ impl SentBundle {
             format_args!("the bundle to agents ({})", format_bytes(signed.bytes)),
         );
         let failed =
-            |reason: String| Error::failure(format!("the server takes no bundle: {reason}"));
+            |reason: String| Error::failure(format!("the server refuses the bundle: {reason}"));
         let mut context = async_nats::jetstream::new(client.clone());
         context.set_timeout(PIECE_LIMIT);
         let mut file = files::open(&self.path).map_err(Error::io("read", &self.path))?;
@@ -230,14 +233,16 @@ async fn ask_for_piece(
             Ok(piece) if piece.status.is_none_or(|status| status == StatusCode::OK) => {
                 return Ok(piece);
             }
-            Ok(_) => "the server does not have it any more".to_owned(),
+            Ok(_) => "the server no longer has it".to_owned(),
             Err(error) if error.kind() == RequestErrorKind::NoResponders => {
                 "the server keeps no bundles".to_owned()
             }
             Err(_) if tries < TRIES => continue,
             Err(error) => error.to_string(),
         };
-        return Err(Error::failure(format!("the bundle did not come: {failed}")));
+        return Err(Error::failure(format!(
+            "the bundle did not arrive: {failed}"
+        )));
     }
 }
 
@@ -270,6 +275,6 @@ pub(super) async fn download(
     let done = timeout(DOWNLOAD_LIMIT, all).await;
     done.map_err(|_| {
         let limit = format_span(DOWNLOAD_LIMIT);
-        Error::failure(format!("the bundle did not come in {limit}"))
+        Error::failure(format!("the bundle did not arrive within {limit}"))
     })?
 }

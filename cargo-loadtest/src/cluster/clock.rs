@@ -94,8 +94,9 @@ pub(super) async fn measure_clocks(
 /// # Errors
 /// When it does not answer.
 pub(super) async fn measure_clock(client: &Client, agent: &str) -> Result<ClockOffset, Error> {
-    let failed =
-        |reason: String| Error::failure(format!("agent {agent} does not tell its time: {reason}"));
+    let failed = |reason: String| {
+        Error::failure(format!("agent {agent} does not report its time: {reason}"))
+    };
     let question = serde_json::to_vec(&Question::Clock).map_err(Error::encode("a question"))?;
     let mut best: Option<ClockOffset> = None;
     for _ in 0..PROBES {
@@ -112,8 +113,7 @@ pub(super) async fn measure_clock(client: &Client, agent: &str) -> Result<ClockO
         let offset_us = i64::try_from(i128::from(now_us) - i128::from(middle_us)).ok();
         let offset_us = offset_us.filter(|offset| offset.unsigned_abs() < MAX_OFFSET_US);
         let found = ClockOffset {
-            offset_us: offset_us
-                .ok_or_else(|| failed("its clock is that of another age".to_owned()))?,
+            offset_us: offset_us.ok_or_else(|| failed("its clock is far off".to_owned()))?,
             error_us: took.div_ceil(2),
         };
         best = best

@@ -57,7 +57,7 @@ impl Missing {
                 let enough = display::format_exact_percent(enough);
                 let reason = self.reason;
                 Redacted::assume(format!(
-                    "{reason}; {share} of the load is known to have run, of the {enough} asked for"
+                    "{reason}; only {share} of the load is known to have run; {enough} is required"
                 ))
             }
             _ => self.reason,
@@ -108,7 +108,9 @@ impl RunCourse<'_> {
             })?
         };
         let Some(mut record) = merged.into_iter().next() else {
-            return Ok(Err(Error::failure(format!("nothing came of `{identity}`"))));
+            return Ok(Err(Error::failure(format!(
+                "no agent sent anything of `{identity}`"
+            ))));
         };
         let parts = parts.iter().flat_map(|part| &part.scenarios);
         let first_us = clocks.iter().map(AgentClock::began_late_us).min();
@@ -171,8 +173,10 @@ impl RunCourse<'_> {
                     Ok(part) => parts.push(part),
                     Err(wrong) => {
                         let name = self.name(place);
-                        accused
-                            .push((place, format!("agent {name} tells what cannot be: {wrong}")));
+                        accused.push((
+                            place,
+                            format!("agent {name} sends impossible data: {wrong}"),
+                        ));
                         unheard.push(place);
                     }
                 }
@@ -192,7 +196,7 @@ impl RunCourse<'_> {
             let reason = agent.lost.clone().unwrap_or_else(|| {
                 let status = agent.end.as_ref().map_or("no end", |end| &end.status);
                 format!(
-                    "agent {} did not deliver all that it measured ({})",
+                    "agent {} did not deliver all of its results ({})",
                     self.name(place),
                     console::clean(status)
                 )
@@ -209,7 +213,7 @@ impl RunCourse<'_> {
         for place in unheard {
             let Some(start) = scenario.starts.iter().flatten().next() else {
                 let name = self.name(place);
-                let message = format!("nothing came of `{identity}` from agent {name}");
+                let message = format!("agent {name} sent nothing of `{identity}`");
                 return Ok(Err(Error::failure(message)));
             };
             let mut record = ScenarioRecord::new(start.clone());
@@ -247,7 +251,7 @@ impl RunCourse<'_> {
             Some(reason) => Some(reason.clone()),
             None if agent.has_figures() => None,
             None => Some(format!(
-                "agent {} did not deliver all that it measured",
+                "agent {} did not deliver all of its results",
                 self.name(place)
             )),
         }
@@ -312,7 +316,7 @@ mod tests {
         };
         assert_eq!(
             describe(Some(0.99)),
-            "agent a-1 was lost; 85.7 % of the load is known to have run, of the 99 % asked for"
+            "agent a-1 was lost; only 85.7 % of the load is known to have run; 99 % is required"
         );
         assert_eq!(describe(Some(0.8)), "agent a-1 was lost");
         assert_eq!(describe(None), "agent a-1 was lost");

@@ -136,7 +136,7 @@ impl<'a> Control<'a> {
             }
             self.find_lost_agents();
             if let Some(reason) = self.course.describe_loss() {
-                return Err(Error::failure(format!("{reason}, before the load began")));
+                return Err(Error::failure(format!("{reason}, before the load started")));
             }
             interrupts.check()?;
             if begin.elapsed() > PREPARATION_LIMIT {
@@ -179,7 +179,9 @@ impl<'a> Control<'a> {
                 .outage_since
                 .is_some_and(|since| since.elapsed() > patience)
             {
-                live.print("no NATS server answers any more: the run ends with what is known");
+                live.print(
+                    "the NATS server no longer answers: the run ends with the known results",
+                );
                 return Ok(());
             }
             // Who is lost may still deliver what it measured, and who was told to abort has its own limit.
@@ -189,7 +191,7 @@ impl<'a> Control<'a> {
                         (display::format_span(DRAIN_LIMIT), self.course.undelivered());
                     let owing = owing.join(", ");
                     live.print(&format!(
-                        "waiting {limit} for what {owing} may still deliver"
+                        "waiting {limit} for the remaining results of {owing}"
                     ));
                     Instant::now()
                 });
@@ -266,7 +268,7 @@ impl<'a> Control<'a> {
             .outage_since
             .is_some_and(|since| since.elapsed() > OUTAGE_TOLD);
         if is_away && !self.outage_is_told {
-            live.print("the NATS server is away: agents go on, and what they measure comes later");
+            live.print("the NATS server is not reachable: agents continue, and deliver their results later");
         } else if self.outage_is_told && self.outage_since.is_none() {
             live.print("the NATS server is back");
         } else {

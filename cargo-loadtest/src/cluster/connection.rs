@@ -47,15 +47,16 @@ impl ClusterAddress {
             ));
         }
         let server: ServerAddr = url.parse().map_err(|error| {
-            Error::usage(format!("`{url}` is no address of a NATS server: {error}")).with_help(
-                "write for example `nats://127.0.0.1:4222` or `tls://nats.example.com:4222`",
-            )
+            Error::usage(format!(
+                "`{url}` is not an address of a NATS server: {error}"
+            ))
+            .with_help("write for example `nats://127.0.0.1:4222` or `tls://nats.example.com:4222`")
         })?;
         if server.scheme() != "tls" && !is_loopback_host(server.host()) {
             return Err(Error::usage(format!(
-                "`{url}` is not encrypted: without TLS only servers of this machine are used"
+                "`{url}` is not encrypted: without TLS, only servers on this machine are used"
             ))
-            .with_help("write `tls://` in place of the scheme; `[cluster] ca` names the file of a private authority"));
+            .with_help("write `tls://` instead of the scheme; `[cluster] ca` names the file of a private authority"));
         }
         if server.has_user_pass() {
             return Err(Error::usage(
@@ -117,15 +118,14 @@ impl ClusterAddress {
             ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
         );
         if is_unknown {
-            let message = format!("the NATS server at `{url}` does not let us in: {reason}");
+            let message = format!("the NATS server at `{url}` refuses us: {reason}");
             return Error::failure(message).with_help(
                 "name a file with `[cluster] credentials`, or set LOADTEST_CLUSTER_CREDENTIALS",
             );
         }
         if reason.contains("InvalidContentType") {
-            return Error::failure(format!("the server at `{url}` does not speak TLS")).with_help(
-                "give it a certificate; `nats://` is for servers of this machine alone",
-            );
+            return Error::failure(format!("the server at `{url}` does not speak TLS"))
+                .with_help("give it a certificate; `nats://` is only for servers on this machine");
         }
         if reason.contains("certificate") {
             let message =

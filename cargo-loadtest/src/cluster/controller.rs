@@ -61,12 +61,12 @@ impl Cluster {
         let on_loss = on_loss.or(config.on_agent_loss).unwrap_or_default();
         if is_share_given && on_loss != AgentLoss::Continue {
             return Err(Error::usage(
-                "`--min-share`, or `min_share` in `[cluster]`, is about a run that continues without an agent that is lost",
+                "`--min-share`, or `min_share` in `[cluster]`, is only for a run that continues without a lost agent",
             )
             .with_help("give `--on-agent-loss continue` too"));
         }
         let agents = agents.or(config.agents).ok_or_else(|| {
-            Error::usage("how many agents make the load is not given")
+            Error::usage("the number of agents is missing")
                 .with_help("give `--agents 3`, or `agents = 3` in `[cluster]` of `loadtest.toml`")
         })?;
         Ok(Self {

@@ -69,7 +69,7 @@ impl<'a> RunCourse<'a> {
         let (head, bytes) = match decode_parcel(&parcel.bytes) {
             Ok(decoded) => decoded,
             Err(wrong) => {
-                self.distrust(place, &format!("sends what cannot be read: {wrong}"));
+                self.distrust(place, &format!("sends unreadable data: {wrong}"));
                 return Ok(());
             }
         };
@@ -139,7 +139,7 @@ impl<'a> RunCourse<'a> {
                     }
                 }
                 if let Err(wrong) = added {
-                    liars.push((place, format!("tells what cannot be: {wrong}")));
+                    liars.push((place, format!("sends impossible data: {wrong}")));
                     scenario.finish(place);
                     continue;
                 }
@@ -197,7 +197,7 @@ impl<'a> RunCourse<'a> {
             let place = self.agents.iter().position(|agent| agent.end.is_some())?;
             let end = self.agents[place].end.as_ref()?;
             let mut message = format!(
-                "agent {} ended before the load began: {}",
+                "agent {} ended before the load started: {}",
                 self.name(place),
                 console::clean(&end.status)
             );
@@ -222,7 +222,7 @@ impl<'a> RunCourse<'a> {
                 (_, Some(reason)) => format!("agent {name} gave up: {}", console::clean(reason)),
                 (None, None) if is_silent => {
                     let limit = display::format_span(SILENCE);
-                    format!("agent {name} was lost: it said nothing for {limit}")
+                    format!("agent {name} was lost: it was silent for {limit}")
                 }
                 _ => continue,
             };
@@ -237,10 +237,7 @@ impl<'a> RunCourse<'a> {
     /// Notes the agents that do not end.
     pub(super) fn note_overdue(&mut self) {
         for place in 0..self.agents.len() {
-            let reason = format!(
-                "agent {} did not end when its load was over",
-                self.name(place)
-            );
+            let reason = format!("agent {} did not end after its load", self.name(place));
             let agent = &mut self.agents[place];
             if agent.end.is_none() && agent.lost.is_none() {
                 self.news.push(reason.clone());

@@ -35,7 +35,7 @@ pub(super) struct RunNeeds {
 /// # Errors
 /// When the server does not take the question.
 pub(super) async fn find_agents(client: &Client) -> Result<Vec<AgentInfo>, Error> {
-    let failed = |reason: String| Error::failure(format!("the agents cannot be asked: {reason}"));
+    let failed = |reason: String| Error::failure(format!("the agents cannot be queried: {reason}"));
     let inbox = client.new_inbox();
     let answers = client.subscribe(inbox.clone()).await;
     let mut answers = answers.map_err(|error| failed(error.to_string()))?;
@@ -60,7 +60,7 @@ pub(super) async fn find_agents(client: &Client) -> Result<Vec<AgentInfo>, Error
         }
         match decode::<AgentInfo>(&answer.payload) {
             Ok(info) if !is_name(&info.agent) => console::print_warning(format_args!(
-                "an agent is left out, whose name is none: {}",
+                "an agent with an invalid name is ignored: {}",
                 console::clean(&info.agent)
             )),
             Ok(info) => _ = agents.insert(info.agent.clone(), info),
@@ -127,9 +127,9 @@ pub(super) async fn wait_for_agents(
         if !std::mem::replace(&mut has_told, true) {
             let agents = display::format_counted(wanted as u64, "agent");
             let there = match usable.len() {
-                0 => "none is there yet".to_owned(),
-                1 => "1 is there".to_owned(),
-                several => format!("{several} are there"),
+                0 => "none is connected yet".to_owned(),
+                1 => "1 is connected".to_owned(),
+                several => format!("{several} are connected"),
             };
             console::print_status("Waiting", format_args!("for {agents}, {there}"));
         }
@@ -173,13 +173,13 @@ fn too_few(
             .iter()
             .any(|(_, obstacle)| matches!(obstacle, Obstacle::Differs(_))) =>
         {
-            "make the agents and the run fit each other; `cargo loadtest agents` lists what they have"
+            "make the agents match the run; `cargo loadtest agents` lists their programs"
         }
         _ => "give a longer `--wait` for the end of the other run, or start more agents",
     };
     let agents = display::format_counted(wanted as u64, "agent");
     let mut message = format!(
-        "{usable} of {agents} came in {}",
+        "{usable} of {agents} connected within {}",
         display::format_span(wait)
     );
     let reasons: Vec<String> = refused.into_iter().map(|(reason, _)| reason).collect();
@@ -376,18 +376,18 @@ mod tests {
         for (refused, message, help) in [
             (
                 vec![],
-                "0 of 3 agents came in 1 min 30 s",
+                "0 of 3 agents connected within 1 min 30 s",
                 "start agents with",
             ),
             (
                 vec![busy(), busy()],
-                "0 of 3 agents came in 1 min 30 s: a-1 (one) is busy with the run r-1; a-1 (one) is busy with the run r-1",
+                "0 of 3 agents connected within 1 min 30 s: a-1 (one) is busy with the run r-1; a-1 (one) is busy with the run r-1",
                 "a longer `--wait`",
             ),
             (
                 vec![busy(), other()],
-                "0 of 3 agents came in 1 min 30 s: a-1 (one) is busy with the run r-1; a-1 (one) has another bundle",
-                "fit each other",
+                "0 of 3 agents connected within 1 min 30 s: a-1 (one) is busy with the run r-1; a-1 (one) has another bundle",
+                "match the run",
             ),
         ] {
             let error = too_few(0, 3, Duration::from_secs(90), refused);

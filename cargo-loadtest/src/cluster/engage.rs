@@ -114,7 +114,7 @@ impl Crew<'_> {
         let most = self.client.server_info().max_payload;
         if question.len() > most {
             return Err(Error::usage(format!(
-                "the values of setups take {} bytes, and a message of the server at most {most}",
+                "the values of setups have {} bytes, but a message of the server may have at most {most}",
                 question.len()
             ))
             .with_help("let the setup return less, or raise `max_payload` of the server"));
@@ -125,7 +125,10 @@ impl Crew<'_> {
     /// Asks an agent to take a part; returns false if it makes another run.
     async fn ask_to_prepare(&self, agent: &AgentInfo, question: &[u8]) -> Result<bool, Error> {
         let failed = |reason: String| {
-            Error::failure(format!("agent {} takes no part: {reason}", agent.agent))
+            Error::failure(format!(
+                "agent {} does not take part: {reason}",
+                agent.agent
+            ))
         };
         let subject = agent_subject(&agent.agent);
         let answer = self.client.request(subject, question.to_vec().into());

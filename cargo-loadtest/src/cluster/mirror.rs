@@ -141,12 +141,12 @@ impl Mirror {
     ) -> Result<Result<(), &'static str>, Error> {
         let files = self.files.len();
         let Some(file) = self.files.get_mut(head.file) else {
-            return Ok(Err("tells of a scenario that does not run"));
+            return Ok(Err("reports a scenario that does not run"));
         };
         if let Some(end) = &head.end
             && end.lengths.len() != files
         {
-            return Ok(Err("tells the end of other scenarios"));
+            return Ok(Err("reports the end of other scenarios"));
         }
         let end_of_parcel = head.offset.saturating_add(bytes.len() as u64);
         if head.offset <= file.length && end_of_parcel > file.length {

@@ -118,7 +118,7 @@ impl Taking {
                 Ok(Err(error)) => (Answer::refuse(&error), None),
                 Err(error) => (
                     Answer::refuse(&Error::failure(format!(
-                        "the bundle was not taken: {error}"
+                        "the bundle was not accepted: {error}"
                     ))),
                     None,
                 ),

@@ -118,7 +118,7 @@ impl ScenarioCourse {
                     || record.start.executable_hash != request.executable_hash
                     || record.start.plan.shard != shard
                 {
-                    return Err("another load than it was asked for".to_owned());
+                    return Err("a load that was not assigned".to_owned());
                 }
                 let mut others = self.starts.iter().flatten();
                 if let Some(what) = others.find_map(|other| record.start.find_difference(other)) {
@@ -186,7 +186,7 @@ impl ScenarioCourse {
     /// Returns a line of the spans of an agent whose start is known, with times by our own clock.
     pub(super) fn accept_spans(&self, place: usize, line: SpanLine) -> Result<SpanLine, String> {
         match (line, &self.starts[place]) {
-            _ if self.spans.is_none() => Err("spans that it was not asked for".to_owned()),
+            _ if self.spans.is_none() => Err("spans that were not requested".to_owned()),
             // All began at once; their clocks differ.
             (SpanLine::Start { .. }, Some(start)) => Ok(SpanLine::Start {
                 unix_us: micros(self.begin_of(start)),
@@ -371,7 +371,7 @@ mod tests {
         let mut course_of_another = ScenarioCourse::create(&request, 1).unwrap();
         let third = Shard::new(1, 3).unwrap();
         let wrong = course_of_another.add(0, start(), (&request, third));
-        assert_eq!(wrong.unwrap_err(), "another load than it was asked for");
+        assert_eq!(wrong.unwrap_err(), "a load that was not assigned");
 
         // The record at the end has what the journal had.
         let mut record = ScenarioRecord::new(sample::start());

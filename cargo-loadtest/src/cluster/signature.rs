@@ -41,7 +41,7 @@ impl BundleKey {
         match KeyPair::from_public_key(text) {
             Ok(_) => Ok(Self(text.to_owned())),
             Err(_) => Err(
-                Error::usage("`--accept-bundles` is no public key for bundles").with_help(
+                Error::usage("`--accept-bundles` is not a public key for bundles").with_help(
                     "make a pair with `cargo loadtest bundle --new-key FILE`, which prints it",
                 ),
             ),
@@ -74,7 +74,7 @@ pub(crate) fn create_key(path: &Path) -> Result<BundleKey, Error> {
             let is_there = error.kind() == ErrorKind::AlreadyExists;
             let error = Error::io("create", path)(error);
             if is_there {
-                error.with_help("give another name: a key that is there is never overwritten")
+                error.with_help("give another name: an existing key is never overwritten")
             } else {
                 error
             }
@@ -172,7 +172,7 @@ impl SignedBundle {
             return Ok(());
         }
         Err(Error::usage(format!(
-            "the bundle has {} bytes, and at most {} MiB go through the server",
+            "the bundle has {} bytes, but the server passes at most {} MiB",
             self.bytes,
             LARGEST_BUNDLE >> 20
         ))

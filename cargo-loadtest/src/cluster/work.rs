@@ -236,14 +236,14 @@ impl Work {
     /// Returns why nobody would notice what this load does, or that it is not wanted here.
     fn find_reason_to_give_up(&self, is_alone: bool, interrupts: &Interrupts) -> Option<String> {
         if interrupts.count() > 0 {
-            return Some("the agent was told to stop".to_owned());
+            return Some("the agent was stopped".to_owned());
         }
         if !goes_on(self.phase) {
             return None;
         }
         if is_alone {
             let silence = display::format_span(SILENCE);
-            return Some(format!("the controller said nothing for {silence}"));
+            return Some(format!("the controller was silent for {silence}"));
         }
         let is_orphan =
             (self.disconnected_at).is_some_and(|since| since.elapsed() > self.orphan_after);

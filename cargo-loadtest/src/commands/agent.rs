@@ -30,9 +30,9 @@ pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
     let address = ClusterAddress::new(args.cluster.as_deref(), &config.cluster)?;
     if project.offline {
         return Err(Error::usage(
-            "an agent with `--offline` (LOADTEST_OFFLINE) reaches no target: those of a cluster are other processes",
+            "an agent with `--offline` (LOADTEST_OFFLINE) reaches no target: targets of a cluster are other processes",
         )
-        .with_help("leave `--offline` away; `[[targets]]` says where load may go"));
+        .with_help("leave `--offline` out; `[[targets]]` lists where load may go"));
     }
     project.permits(Action::Run, &config)?;
     let (programs, acceptance) = if let Some(key) = key {
@@ -98,7 +98,7 @@ pub(crate) fn list(args: &AgentsArgs) -> Result<u8, Error> {
             serde_json::to_string_pretty(&agents).map_err(Error::encode("the agents"))?,
         )?,
         ResultFormat::Human if agents.is_empty() => console::print_result(
-            "no agent is there; start one with `cargo loadtest agent --cluster URL`",
+            "no agent is connected; start one with `cargo loadtest agent --cluster URL`",
         )?,
         ResultFormat::Human => {
             for agent in &agents {

@@ -21,9 +21,7 @@ pub(crate) fn bundle(args: &BundleArgs, cli: &Cli) -> Result<u8, Error> {
         return Ok(0);
     }
     if args.project.bundle.is_some() {
-        return Err(Error::usage(
-            "a bundle is made of programs, and not of another bundle",
-        ));
+        return Err(Error::usage("a bundle cannot contain another bundle"));
     }
     super::publish::check_path(&args.output)?;
     let project = Project::open(&args.project, cli)?;

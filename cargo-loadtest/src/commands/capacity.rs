@@ -264,7 +264,7 @@ fn resolve_conditions(
                         .chain(groups())
                         .collect();
                     let hint = if Part::NAMED.iter().any(|part| part.name() == name) {
-                        format!("`{name}` is of a step: `{}.{name}.p95`", names[0])
+                        format!("`{name}` is a metric of a step: `{}.{name}.p95`", names[0])
                     } else if let Some(name) = find_similar(name, names.iter().copied()) {
                         format!("did you mean `{name}`?")
                     } else {
@@ -322,7 +322,7 @@ fn resolve_observed(
             || format!("there is `{}`", all.join("`, `")),
             |name| format!("did you mean `{name}`?"),
         );
-        format!("nothing is observed that is called `{name}`; {hint}")
+        format!("no observed figure has the name `{name}`; {hint}")
     })?;
     if let Some(by) = figure.by.as_ref().filter(|_| figure.name == name) {
         return Err(format!(
@@ -334,7 +334,7 @@ fn resolve_observed(
         format!("`{limit}` {mistake}")
     })?;
     if limit.ends_run() {
-        return Err("a search goes on after it; leave `or abort` out".to_owned());
+        return Err("a search continues after it; leave `or abort` out".to_owned());
     }
     Ok(ObservedCondition {
         name: name.to_owned(),

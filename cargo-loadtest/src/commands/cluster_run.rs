@@ -32,17 +32,19 @@ pub(super) fn open_cluster(args: &RunArgs, config: &Config) -> Result<Option<Clu
         ];
         return match unused.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(None),
-            Some((option, _)) => Err(Error::usage(format!("`{option}` is about a run of agents"))
-                .with_help("give `--agents 3` or `--cluster URL` too")),
+            Some((option, _)) => Err(Error::usage(format!(
+                "`{option}` is only for a run with agents"
+            ))
+            .with_help("give `--agents 3` or `--cluster URL` too")),
         };
     }
     if args.curl.file.is_some() || !args.curl.command.is_empty() {
-        return Err(Error::usage("agents have no copied request, but a program")
-            .with_help("make a scenario of it: `cargo loadtest import curl`"));
+        return Err(Error::usage("agents need a program, not a copied request")
+            .with_help("turn it into a scenario: `cargo loadtest import curl`"));
     }
     if args.samples.samples.is_some() {
-        return Err(Error::usage("agents keep no samples").with_help(
-            "leave `--samples` out, or divide the load with `--shard`, whose processes keep theirs",
+        return Err(Error::usage("agents write no samples").with_help(
+            "leave `--samples` out, or divide the load with `--shard`, where each process writes its own",
         ));
     }
     let mut cluster = Cluster::new(

@@ -78,7 +78,7 @@ fn describe_refusal(definition: &ScenarioDef, name: &str, new: &Duplicated) -> S
         )));
         text.push('\n');
     }
-    text + "\nWhat was measured stays with the old one. When the new one is as you want it:\n"
+    text + "\nEarlier runs stay with the original. To run the copy:\n"
         + &format!("  cargo loadtest run {identity}")
 }
 
@@ -90,7 +90,7 @@ fn parse_identifier(name: &str) -> Result<Ident, String> {
     let parsed = parsed.filter(|ident| ident == name && name != "gen" && bare != "main");
     parsed.ok_or_else(|| {
         format!(
-            "`{}` is no name of a function; use letters, digits and `_`, and `r#` before a keyword",
+            "`{}` is not a valid name of a function; use letters, digits and `_`, and `r#` before a keyword",
             console::clean(name)
         )
     })
@@ -125,7 +125,7 @@ pub(crate) fn find_source(
         .any(|member| member.name.as_str() == definition.package)
     {
         return Err(format!(
-            "its package `{}` is no member of this workspace",
+            "its package `{}` is not a member of this workspace",
             definition.package
         ));
     }
@@ -142,7 +142,7 @@ pub(crate) fn find_source(
         return Ok(path);
     }
     Err(format!(
-        "its file `{}` is no source of this workspace",
+        "its file `{}` is not a source of this workspace",
         definition.file
     ))
 }

@@ -83,7 +83,7 @@ fn render_table(scenario: &ScenarioDef) -> String {
     let mut place = Vec::new();
     if (scenario.weight - 1.0).abs() > f64::EPSILON {
         place.push(format!(
-            "weight {} beside others",
+            "weight {} relative to others",
             weights::round_weight(scenario.weight)
         ));
     }
@@ -139,7 +139,7 @@ fn describe_steps(text: &mut String, scenario: &ScenarioDef) {
             step.method.as_deref().unwrap_or("*").to_owned(),
             step.url
                 .as_deref()
-                .unwrap_or("(made by its code)")
+                .unwrap_or("(computed by its code)")
                 .to_owned(),
             notes.join("; "),
         ];
@@ -251,7 +251,7 @@ mod tests {
             partial: true,
         });
         let text = render_table(&definition);
-        let words = "GraphQL `query Cart`, with errors beside data";
+        let words = "GraphQL `query Cart`, accepting errors together with data";
         assert!(text.contains(words), "{text}");
     }
 

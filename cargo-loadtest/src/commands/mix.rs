@@ -42,8 +42,8 @@ pub(super) fn program(chosen: &[Found]) -> Result<Binary, Error> {
         lines.concat()
     ))
     .with_help(
-        "select those of one program, with a filter, `--tag` or `--package`; scenarios of several packages \
-         come into one program through a library: `use my_crate as _;`",
+        "select scenarios of one program, with a filter, `--tag` or `--package`; scenarios of several packages \
+         can be linked into one program through a library: `use my_crate as _;`",
     ))
 }
 

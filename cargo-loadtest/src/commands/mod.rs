@@ -165,7 +165,7 @@ impl<'a> Project<'a> {
         }
         if !config.notify.is_empty() {
             console::print_warning(
-                "no webhook is told of an offline run (`--offline`, LOADTEST_OFFLINE)",
+                "an offline run (`--offline`, LOADTEST_OFFLINE) sends no webhook",
             );
         }
         Webhooks::from_config(&[])
@@ -249,7 +249,7 @@ impl<'a> Project<'a> {
             let message = format!("no scenario is linked into the load tests of {place}");
             return Err(Error::nothing_found(message).with_help(
                 "a scenario is a function with `#[scenario]`; if they live in a library, add \
-                 `use my_crate as _;` beside `loadtest::main!();`",
+                 `use my_crate as _;` next to `loadtest::main!();`",
             ));
         }
         Ok(all)

@@ -140,8 +140,8 @@ fn check_pdf() -> Result<(), Error> {
     }
     let error = Error::usage("this build of the tool writes no PDF, so that it compiles sooner");
     Err(error.with_help(
-        "in a clone, `cargo run -p cargo-loadtest -- report latest --export pdf` writes that of the newest run; \
-         `cargo install --path cargo-loadtest` installs the whole tool",
+        "in a clone, `cargo run -p cargo-loadtest -- report latest --export pdf` writes the PDF of the newest run; \
+         `cargo install --path cargo-loadtest` installs the full tool",
     ))
 }
 

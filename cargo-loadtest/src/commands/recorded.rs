@@ -104,7 +104,7 @@ pub(super) fn read_commands(
 pub(super) fn warn_of_debug_build(quiet: bool) {
     if cfg!(debug_assertions) && !quiet {
         console::print_warning(
-            "this tool sends the requests itself, and was built without optimisation: each costs it several times the \
+            "this tool sends the requests itself, and was built without optimisation: each request takes several times the \
              processor time; install it (`cargo install --path cargo-loadtest`) to measure",
         );
     }
@@ -118,7 +118,7 @@ fn curl_words(command: &[OsString]) -> Result<Vec<Vec<u8>>, Error> {
         return Ok(words);
     }
     let first = console::clean(&String::from_utf8_lossy(&words[0]));
-    let words = format!("after `--` comes a curl command, and this begins with `{first}`");
+    let words = format!("after `--` a curl command is expected, and this starts with `{first}`");
     Err(Error::usage(words).with_help("write `-- curl http://..`; filters come without `--`"))
 }
 

@@ -230,7 +230,7 @@ fn announce_start(args: &RunArgs, quiet: bool) {
 fn check_start(args: &RunArgs, scenarios: usize) -> Result<(), Error> {
     if args.part.start_at.is_some() && scenarios > 1 && !args.mix {
         return Err(Error::usage(
-            "`--start-at` is about one scenario, or several at once with `--mix`",
+            "`--start-at` is for one scenario, or for several with `--mix`",
         ));
     }
     Ok(())

@@ -91,7 +91,7 @@ pub(super) fn not_run(found: &Found, error: &Error) -> NotRun {
 pub(super) fn before_its_load(found: &Found) -> NotRun {
     NotRun {
         exit_code: Error::interrupted().exit_code(),
-        message: "interrupted before its load began".into(),
+        message: "interrupted before its load started".into(),
         ..NotRun::from_definition(&found.definition)
     }
 }
@@ -134,7 +134,7 @@ fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
     NotRun {
         exit_code,
         message: redact::redact(&format!(
-            "not started, since the one before it ended the run: {reason}"
+            "not started, because the previous scenario ended the run: {reason}"
         )),
         ..NotRun::from_definition(&found.definition)
     }

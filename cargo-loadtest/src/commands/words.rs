@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 /// A note on per-user state for those who replay an iteration.
 pub(super) const KEEPS_STATE: &str =
-    "kept per user: an iteration can be replayed only with those before it";
+    "kept per user: an iteration can be replayed only with the iterations before it";
 
 /// A scenario in a line: its identity, the name where it has one of its own, and its tags. Names are
 /// written as Rust writes them, so that a quote or a control character in one is seen for what it is.
@@ -64,7 +64,7 @@ pub(super) fn describe_client(client: &Client) -> Option<String> {
         words.push("INSECURE: certificates are not checked".to_owned());
     }
     if let Some(ca) = &client.ca {
-        words.push(format!("trusts `{ca}` too"));
+        words.push(format!("also trusts `{ca}`"));
     }
     if let Some(identity) = &client.identity {
         words.push(format!("shows the certificate `{identity}`"));
@@ -88,11 +88,11 @@ pub(super) fn list_marks(step: &StepDef) -> Vec<String> {
         marks.push(describe_once(step.renewal.as_ref()));
     }
     if step.last {
-        marks.push("last of each user".to_owned());
+        marks.push("after the last journey of each user".to_owned());
     }
     if let Some(Rendezvous { users, within }) = step.rendezvous {
         marks.push(format!(
-            "waits until {users} users have come, at most {}",
+            "waits until {users} users have arrived, at most {}",
             display::format_span(within)
         ));
     }
@@ -152,14 +152,14 @@ fn describe_websocket(websocket: &WebSocketDef) -> String {
     words
 }
 
-/// Describes how a step asks a GraphQL server: ``GraphQL `query Cart`, with errors beside data``.
+/// Describes how a step asks a GraphQL server: ``GraphQL `query Cart`, accepting errors together with data``.
 fn describe_graphql(graphql: &GraphqlDef) -> String {
     let mut words = "GraphQL".to_owned();
     if let Some(operation) = &graphql.operation {
         let _ = write!(words, " {}", display::quote_name(operation));
     }
     if graphql.partial {
-        words.push_str(", with errors beside data");
+        words.push_str(", accepting errors together with data");
     }
     words
 }

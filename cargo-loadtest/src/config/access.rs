@@ -47,7 +47,7 @@ impl AccessConfig {
             "header_env" => self.header_env = parse_header_variables(given)?,
             "headers" => self.headers = parse_headers(given)?,
             "insecure" => self.insecure = given.flag()?,
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ fn parse_headers(given: &Given<'_>) -> Result<BTreeMap<String, String>, String> 
     for (name, value) in given.pairs()? {
         if loadtest::redact::is_secret_name(&name) {
             return Err(format!(
-                "`{name}` holds a secret, which this file is no place for; write `token_env`, `basic_env` or \
+                "`{name}` holds a secret, which must not be in this file; write `token_env`, `basic_env` or \
                  `header_env` with the name of a variable"
             ));
         }
@@ -121,6 +121,6 @@ fn check_header_name(name: String) -> Result<String, String> {
     if is_name {
         Ok(name)
     } else {
-        Err(format!("`{name}` is no name of a header"))
+        Err(format!("`{name}` is not a name of a header"))
     }
 }

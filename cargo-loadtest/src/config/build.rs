@@ -15,7 +15,7 @@ impl ConfigTable for BuildConfig {
     fn set_key(&mut self, name: &str, given: &Given<'_>) -> Result<(), String> {
         match name {
             "profile" => self.profile = Some(given.name()?),
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }

@@ -51,7 +51,7 @@ impl ConfigTable for ClusterConfig {
             },
             "ca" => self.ca = Some(given.path(&given.name()?)),
             "credentials" => self.credentials = Some(given.path(&given.name()?)),
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }

@@ -15,10 +15,10 @@ impl ConfigTable for GradingDefaults {
             "grade_weight" => {
                 let weight = given.text().parse().ok();
                 let weight = weight.filter(|weight| (0.0..=1e6).contains(weight));
-                let mistake = "has no meaning; use a number from 0 to 1000000";
+                let mistake = "is not valid; use a number from 0 to 1000000";
                 self.grade_weight = Some(weight.ok_or(mistake)?);
             }
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }

@@ -147,7 +147,7 @@ impl Given<'_> {
         let pair = |word: &String| {
             let (name, text) = word
                 .split_once('=')
-                .ok_or("is no list of names and values; write `name=value,name=value`")?;
+                .ok_or("is not a list of names and values; write `name=value,name=value`")?;
             Ok((name.trim().to_owned(), text.trim().to_owned()))
         };
         self.words.iter().map(pair).collect()

@@ -63,7 +63,7 @@ fn compile(expression: &str) -> Result<Regex, String> {
     whole.map_err(|error| {
         let words = error.to_string();
         let why = words.rsplit("error: ").next().unwrap_or_default();
-        format!("has `/{expression}/`, which is no regular expression: {why}")
+        format!("has `/{expression}/`, which is not a regular expression: {why}")
     })
 }
 
@@ -103,15 +103,15 @@ mod tests {
         for (written, why) in [
             (
                 "/user(/",
-                "has `/user(/`, which is no regular expression: unclosed group",
+                "has `/user(/`, which is not a regular expression: unclosed group",
             ),
             (
                 "!/a)|(b/",
-                "has `/a)|(b/`, which is no regular expression: unopened group",
+                "has `/a)|(b/`, which is not a regular expression: unopened group",
             ),
             (
                 "/(?=a)/",
-                "has `/(?=a)/`, which is no regular expression: look-around, including look-ahead and look-behind, is not supported",
+                "has `/(?=a)/`, which is not a regular expression: look-around, including look-ahead and look-behind, is not supported",
             ),
         ] {
             let wrong = LabelMatch::parse("mode".to_owned(), written.to_owned());

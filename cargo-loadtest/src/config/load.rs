@@ -60,7 +60,7 @@ pub(super) fn find_preset<'p>(presets: &'p [Preset], name: &str) -> Result<&'p P
             (None, known) => format!("there is {}", join_names(known)),
             (Some(name), [_]) => format!("did you mean `{name}`?"),
             (Some(name), known) => {
-                format!("did you mean `{name}`? There is {}", join_names(known))
+                format!("did you mean `{name}`? Available: {}", join_names(known))
             }
         };
         Error::usage(format!("there is no load `{name}`; {instead}"))
@@ -78,7 +78,7 @@ impl ConfigTable for Overrides {
             "iterations" => self.iterations = Some(values::iterations(text)?),
             "ramp_up" => self.ramp_up = Some(values::bounded_duration(text)?),
             "duration" => self.duration = Some(values::duration(text)?),
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }

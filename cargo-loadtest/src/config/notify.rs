@@ -62,7 +62,7 @@ impl Event {
         let known = Self::ALL.into_iter().find(|event| event.word() == word);
         known.ok_or_else(|| {
             let instead = suggest_known(word, &Self::ALL.map(Self::word));
-            format!("`{word}` is no event; {instead}")
+            format!("`{word}` is not an event; {instead}")
         })
     }
 }
@@ -104,7 +104,7 @@ impl ConfigTable for Notify {
                     "slack" => NotifyFormat::Slack,
                     word => {
                         let instead = suggest_known(word, &["json", "slack"]);
-                        return Err(format!("is no format; {instead}"));
+                        return Err(format!("is not a format; {instead}"));
                     }
                 }
             }
@@ -112,7 +112,7 @@ impl ConfigTable for Notify {
                 let example = "secret_env = \"LOADTEST_WEBHOOK_KEY\"";
                 self.secret_env = Some(read_variable(text, example)?);
             }
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ fn parse_events(given: &Given<'_>) -> Result<Vec<Event>, String> {
         }
     }
     if events.is_empty() {
-        return Err("names no event, so nothing would ever be told".to_owned());
+        return Err("names no event, so nothing would ever be sent".to_owned());
     }
     Ok(events)
 }
@@ -135,15 +135,15 @@ fn parse_events(given: &Given<'_>) -> Result<Vec<Event>, String> {
 /// A URL that events can be sent to. What is wrong is told without it: who knows it can write to Slack.
 pub(crate) fn destination(text: &str) -> Result<Url, String> {
     let example = "write for example `https://hooks.example.com/loadtest`";
-    let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
+    let url = Url::parse(text).map_err(|error| format!("is not a URL ({error}); {example}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!(
-            "begins with neither `http://` nor `https://`; {example}"
+            "starts with neither `http://` nor `https://`; {example}"
         ));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(
-            "holds a user name or a password, which this file is no place for; \
+            "holds a user name or a password, which must not be in this file; \
              `secret_env` names the variable of a key that signs what is sent"
                 .to_owned(),
         );
@@ -161,7 +161,7 @@ pub(super) fn read_variable(text: &str, example: &str) -> Result<String, String>
         return Ok(text.to_owned());
     }
     Err(format!(
-        "is no name of a variable; put the value into the environment, and the name of its variable \
+        "is not a name of a variable; put the value into the environment, and the name of its variable \
          here, as in `{example}`"
     ))
 }

@@ -132,7 +132,7 @@ impl WrittenFigure {
                 self.is_per_request = parse_word(given.text(), "unit to divide by", &known)?;
             }
             "limit" => self.limit = Some(WrittenLimit::parse(given.text())?),
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }
@@ -230,7 +230,7 @@ impl ConfigTable for ObserveConfig {
             }
             "interval" => match units::duration(text)? {
                 time if time.is_zero() || time.subsec_nanos() > 0 || time.as_secs() > 300 => {
-                    return Err("is no number of whole seconds; write `1s` to `5m`".to_owned());
+                    return Err("is not a number of whole seconds; write `1s` to `5m`".to_owned());
                 }
                 time => self.interval = Some(time),
             },
@@ -340,7 +340,7 @@ impl ObserveConfig {
             if !known.contains(&&**name) {
                 let hint = match (source, &**name) {
                     ("scrape", "unit" | "by" | "per" | "limit") => {
-                        "; it belongs to one of the `metrics`"
+                        "; write it in one of the `metrics`"
                     }
                     _ => "",
                 };
@@ -378,7 +378,7 @@ impl ObserveConfig {
             && !["cores", "/s"].contains(&unit)
         {
             mistakes.push(format!(
-                "`{name}` is no rate, so there is none per request; write `process = \"cpu\"`"
+                "`{name}` is not a rate, so it cannot be divided by requests; write `process = \"cpu\"`"
             ));
         }
         let metrics = self.metrics.iter();

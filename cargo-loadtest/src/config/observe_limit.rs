@@ -55,12 +55,12 @@ impl WrittenLimit {
         let mut signs = COMPARATORS.iter();
         let found = signs.find_map(|sign| Some((sign, condition.split_once(sign.symbol())?)));
         let (comparison, (word, bound)) =
-            found.ok_or("is no limit; write `max < 3.5`, `mean < 80%` or `last < 1GiB`")?;
+            found.ok_or("is not a limit; write `max < 3.5`, `mean < 80%` or `last < 1GiB`")?;
         let word = word.trim();
         let figure = FIGURES.iter().find(|(name, _)| *name == word);
         let (_, figure) = figure.ok_or_else(|| {
             let instead = suggest_known(word, &FIGURES.map(|(name, _)| name));
-            format!("is a limit of `{word}`, which is no figure; {instead}")
+            format!("is a limit of `{word}`, which is not a statistic; {instead}")
         })?;
         let (number, suffix) = split_number(bound.trim());
         let number: Option<f64> = number.replace('_', "").parse().ok();
@@ -105,7 +105,7 @@ impl WrittenLimit {
             "" => format!(
                 "its limit is in `{suffix}`, and it has no unit; write `unit = \"{suffix}\"`, or the limit as a number"
             ),
-            unit => format!("its limit is in `{suffix}`, and its unit is `{unit}`; write the limit in that"),
+            unit => format!("its limit is in `{suffix}`, and its unit is `{unit}`; write the limit in `{unit}`"),
         })?;
         Ok(ObservedLimit {
             figure: self.figure,
@@ -125,7 +125,7 @@ fn split_number(text: &str) -> (&str, &str) {
 
 /// Parses `abort` or `abort after 30s`.
 fn parse_abort(text: &str) -> Result<Duration, String> {
-    let wrong = "has something else than `or abort` or `or abort after 30s` behind its bound";
+    let wrong = "has something other than `or abort` or `or abort after 30s` after its bound";
     let rest = text.strip_prefix("abort").ok_or(wrong)?.trim();
     if rest.is_empty() {
         return Ok(Duration::ZERO);
@@ -133,7 +133,7 @@ fn parse_abort(text: &str) -> Result<Duration, String> {
     let delay = rest.strip_prefix("after ").ok_or(wrong)?;
     match units::duration(delay.trim()) {
         Ok(delay) if delay.is_zero() => {
-            Err("ends with `after 0s`, which is no delay; write `or abort`".to_owned())
+            Err("ends with `after 0s`, which is not a delay; write `or abort`".to_owned())
         }
         Ok(delay) => Ok(delay),
         Err(mistake) => Err(format!("ends after `{}`, which {mistake}", delay.trim())),
@@ -184,12 +184,12 @@ mod tests {
     #[test]
     fn what_is_no_limit_is_told_with_what_to_write() {
         for (text, unit, told) in [
-            ("", "", "is no limit; write `max < 3.5`"),
+            ("", "", "is not a limit; write `max < 3.5`"),
             ("3.5", "", "is no limit"),
             (
                 "p95 < 3",
                 "",
-                "is a limit of `p95`, which is no figure; there is",
+                "is a limit of `p95`, which is not a statistic; there is",
             ),
             ("maxx < 3", "", "did you mean `max`?"),
             (

@@ -86,7 +86,7 @@ impl ConfigTable for Plan {
             "free" => Self::Free,
             word => {
                 let instead = suggest_known(word, &["pro", "free"]);
-                return Err(format!("is no plan; {instead}"));
+                return Err(format!("is not a plan; {instead}"));
             }
         };
         Ok(())
@@ -129,7 +129,7 @@ fn read_members(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<Memb
         return members;
     };
     if table.is_empty() {
-        let message = format!("`organisation.members` names nobody; {EXAMPLE}, or leave it out");
+        let message = format!("`organisation.members` is empty; {EXAMPLE}, or leave it out");
         reader.mistake(value.span().start, message);
     }
     for (key, value) in table {
@@ -147,7 +147,7 @@ fn read_members(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<Memb
             let instead = suggest_known(word, &words);
             reader.mistake(
                 value.span().start,
-                format!("`{word}` is no level; {instead}"),
+                format!("`{word}` is not a level; {instead}"),
             );
             continue;
         };

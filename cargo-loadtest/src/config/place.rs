@@ -5,7 +5,7 @@ use url::{Host, Url};
 
 /// A secret would go unencrypted to another machine.
 pub(crate) const OPEN_SECRET: &str = "a secret would go to another host over plain `http`; write `https`, or \
-                                      `insecure = true` where that is meant";
+                                      `insecure = true` if that is intended";
 
 /// Returns true if what is sent there can be read on the way.
 pub(crate) fn is_open_to_others(url: &Url) -> bool {
@@ -35,7 +35,7 @@ pub(crate) fn is_loopback_host(host: &str) -> bool {
 /// Reads an address to listen at.
 pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     text.parse()
-        .map_err(|_| "is no address and port; write `127.0.0.1:9646`".to_owned())
+        .map_err(|_| "is not an address and port; write `127.0.0.1:9646`".to_owned())
 }
 
 /// Reads host and port of a receiver.
@@ -46,7 +46,7 @@ pub(super) fn parse_address(text: &str) -> Result<String, String> {
     if is_address {
         Ok(text.to_owned())
     } else {
-        Err("is no host and port; write `127.0.0.1:8125`".to_owned())
+        Err("is not a host and port; write `127.0.0.1:8125`".to_owned())
     }
 }
 
@@ -58,10 +58,10 @@ pub(crate) fn sink_url(text: &str) -> Result<Url, String> {
 /// The same with another example.
 pub(super) fn parse_http_url(text: &str, example: &str) -> Result<Url, String> {
     let example = format!("write for example `{example}`");
-    let url = Url::parse(text).map_err(|error| format!("is no URL ({error}); {example}"))?;
+    let url = Url::parse(text).map_err(|error| format!("is not a URL ({error}); {example}"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(format!(
-            "begins with neither `http://` nor `https://`; {example}"
+            "starts with neither `http://` nor `https://`; {example}"
         ));
     }
     let is_secret = |(name, _): (std::borrow::Cow<'_, str>, _)| {
@@ -70,8 +70,8 @@ pub(super) fn parse_http_url(text: &str, example: &str) -> Result<Url, String> {
     let has_user = !url.username().is_empty() || url.password().is_some();
     if has_user || url.query_pairs().any(is_secret) {
         return Err(
-            "holds a user name, a password or a token, which it is no place for; `token_env`, `basic_env` \
-             and `header_env` name the variables of such"
+            "holds a user name, a password or a token, which must not be in a URL; `token_env`, `basic_env` \
+             and `header_env` name the variables with these values"
                 .to_owned(),
         );
     }

@@ -67,7 +67,7 @@ impl ConfigTable for RunDefaults {
             "pdf_font" => {
                 self.pdf_font = given.words.iter().map(|word| given.path(word)).collect();
             }
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }

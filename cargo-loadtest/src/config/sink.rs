@@ -168,7 +168,7 @@ impl ConfigTable for SinkConfig {
             "url" => self.url = Some(sink_url(text)?),
             "interval" => match units::duration(text)? {
                 time if time.is_zero() || time.subsec_nanos() > 0 || time.as_secs() > 300 => {
-                    return Err("is no number of whole seconds; write `1s` to `5m`".to_owned());
+                    return Err("is not a number of whole seconds; write `1s` to `5m`".to_owned());
                 }
                 time => self.interval = Some(time),
             },

@@ -24,13 +24,15 @@ impl ConfigTable for StoreConfig {
             "directory" => self.directory = Some(given.path(&given.name()?)),
             "keep" => {
                 let runs = given.text().parse().ok().filter(|runs| *runs > 0);
-                self.keep = Some(runs.ok_or("is no number of runs; write `50`, at least `1`")?);
+                self.keep = Some(runs.ok_or("is not a number of runs; write `50`, at least `1`")?);
             }
             "max_age" => match units::duration(given.text())? {
-                Duration::ZERO => return Err("would keep no run; use for example `90d`".to_owned()),
+                Duration::ZERO => {
+                    return Err("would keep no runs; use for example `90d`".to_owned());
+                }
                 age => self.max_age = Some(age),
             },
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }

@@ -69,9 +69,9 @@ impl ConfigTable for TelemetryConfig {
             "max_series" => {
                 let most = given.text().parse().ok().filter(|most| *most >= 100);
                 self.max_series =
-                    most.ok_or("is no number of series; write `10000`, at least `100`")?;
+                    most.ok_or("is not a number of series; write `10000`, at least `100`")?;
             }
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }
@@ -82,7 +82,7 @@ fn parse_labels(given: &Given<'_>) -> Result<BTreeMap<String, String>, String> {
     for (name, value) in given.pairs()? {
         if !is_label_name(&name) {
             return Err(format!(
-                "`{name}` is no name of a label: letters, digits and `_`, and no digit first"
+                "`{name}` is not a name of a label: letters, digits and `_`, and no digit first"
             ));
         }
         if RESERVED.contains(&&*name) || name.starts_with("__") {
@@ -150,6 +150,6 @@ pub(super) fn parse_word<T: Copy>(
     let found = known.iter().find(|(name, _)| *name == word);
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-        format!("is no {what}; {}", suggest_known(word, &names))
+        format!("is not a {what}; {}", suggest_known(word, &names))
     })
 }

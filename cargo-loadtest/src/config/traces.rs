@@ -50,7 +50,7 @@ impl ConfigTable for TracesConfig {
                 });
             }
             "link" => self.link = Some(parse_link(&given.name()?)?),
-            _ => return Err("is no key of this table".to_owned()),
+            _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())
     }
@@ -58,7 +58,7 @@ impl ConfigTable for TracesConfig {
 
 fn parse_link(link: &str) -> Result<String, String> {
     check_link(link)?;
-    let url = Url::parse(link).map_err(|error| format!("is no URL ({error})"))?;
+    let url = Url::parse(link).map_err(|error| format!("is not a URL ({error})"))?;
     let has_user = !url.username().is_empty() || url.password().is_some();
     let mut pairs = url.query_pairs();
     if has_user || pairs.any(|(name, _)| loadtest::redact::is_secret_name(&name)) {

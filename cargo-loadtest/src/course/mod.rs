@@ -434,9 +434,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                "[1s] DEGRADED so far: a worker thread stalled in 1 of 2 seconds: it did not come back for \
+                "[1s] DEGRADED so far: a worker thread stalled in 1 of 2 seconds: it did not return for \
                  100 ms or longer, up to 300 ms",
-                "[3s] INVALID so far: a worker thread stalled in 2 of 4 seconds: it did not come back for \
+                "[3s] INVALID so far: a worker thread stalled in 2 of 4 seconds: it did not return for \
                  100 ms or longer, up to 300 ms",
             ]
         );

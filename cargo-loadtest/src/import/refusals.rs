@@ -114,9 +114,9 @@ fn what_is_no_document_is_refused_where_it_goes_wrong() {
 #[test]
 fn what_is_something_else_is_refused_where_it_shows() {
     for (from, words) in [
-        ("har", "no archive of requests"),
-        ("openapi", "no OpenAPI document"),
-        ("postman", "no collection of Postman"),
+        ("har", "not an archive of requests"),
+        ("openapi", "not an OpenAPI document"),
+        ("postman", "not a Postman collection"),
         ("environment", "no environment"),
     ] {
         check(
@@ -136,15 +136,24 @@ fn what_is_something_else_is_refused_where_it_shows() {
     let collection = "{«\"info\": {}, \"item\": []}";
     check(
         "har",
-        &[(api, "", "no archive"), (collection, "", "no archive")],
+        &[
+            (api, "", "not an archive"),
+            (collection, "", "not an archive"),
+        ],
     );
     check(
         "openapi",
-        &[(har, "", "no OpenAPI"), (collection, "", "no OpenAPI")],
+        &[
+            (har, "", "not an OpenAPI"),
+            (collection, "", "not an OpenAPI"),
+        ],
     );
     check(
         "postman",
-        &[(har, "", "no collection"), (api, "", "no collection")],
+        &[
+            (har, "", "not a Postman collection"),
+            (api, "", "not a Postman collection"),
+        ],
     );
     check(
         "environment",
@@ -204,7 +213,7 @@ fn refusals_of_plans() {
         ("«", "", "nothing in it"),
         ("«just a text", "", "not XML"),
         ("<jmeterTestPlan>\n«<hashTree>", "", "not closed"),
-        ("«<html></html>", "", "no plan of JMeter"),
+        ("«<html></html>", "", "not a JMeter plan"),
         ("«<jmeterTestPlan></jmeterTestPlan>", "", none),
         (
             "<jmeterTestPlan><hashTree>\n«<TestPlan testname=\"a\"/><hashTree/></hashTree></jmeterTestPlan>",
@@ -294,7 +303,7 @@ fn refusals_of_archives() {
         (
             request("\"url\": \"http://h/\",\n \"method\": «\"GE T\""),
             "",
-            "no method of HTTP",
+            "not a method of HTTP",
         ),
         (
             entries("{\"request\": {\"url\": «\"http://\"}},\n{\"request\": {\"url\": 7}}"),
@@ -324,7 +333,7 @@ fn refusals_of_archives_of_which_nothing_is_left() {
         (
             request("\"method\": \"CONNECT\", \"url\": «\"h:443\""),
             "",
-            "tunnels of a proxy (1)",
+            "proxy tunnels (1)",
         ),
         (
             entries(&format!(
@@ -379,7 +388,7 @@ fn refusals_of_descriptions() {
                     .replacen("a:", "«a:", 1)
                     .as_str(),
                 "",
-                "no OpenAPI document",
+                "not an OpenAPI document",
             ),
             (&operation, "--tag order", "has the tag `order`"),
             (
@@ -463,7 +472,7 @@ fn refusals_of_collections() {
         (
             items("«7"),
             "",
-            "no folder and has no `request`: it is left out, and no request is left",
+            "not a folder and has no `request`: it is left out, and no request is left",
         ),
         (
             url("«\"ws://h/a\""),
@@ -473,17 +482,17 @@ fn refusals_of_collections() {
         (
             url("«\"http://[::1/a\""),
             "",
-            "the host of this URL is none (invalid IPv6",
+            "the host of this URL is not valid (invalid IPv6",
         ),
         (
             url("{\n\"raw\": «\"http://[::1/a\"\n}"),
             "",
-            "the host of this URL is none",
+            "the host of this URL is not valid",
         ),
         (
             url("{\n\"host\": [\n«\"a b\"],\n\"path\": [\"x\"]\n}"),
             "",
-            "the host of this URL is none",
+            "the host of this URL is not valid",
         ),
         (url("«\"http://https://h/\""), "", "two schemes"),
         (
@@ -494,7 +503,7 @@ fn refusals_of_collections() {
         (
             url("\"http://h/\"").replace("\"GET\"", "«\"GE T\""),
             "",
-            "no method of HTTP",
+            "not a method of HTTP",
         ),
         (
             items(
@@ -571,14 +580,14 @@ fn refusals_of_commands() {
         ("curl «-Uri h", "Invoke-WebRequest"),
         ("curl «ftp://h/", "only `http` and `https`"),
         ("curl «http:///a", "no host"),
-        ("curl «http://h:x/", "host or a port that is none"),
+        ("curl «http://h:x/", "invalid host or port"),
         ("curl «'http://h/a b'", "a blank"),
         ("curl «'http://h/{a'", "as a range"),
         ("curl «-H 'a b: c' h", "name of a header"),
         ("curl «-H x h", "has no `:`"),
         ("curl «-H $'a: b\\nc' h", "no line breaks"),
-        ("curl «-H $'a: \\xff' h", "no text in UTF-8"),
-        ("curl «-X 'GE T' h", "no method"),
+        ("curl «-H $'a: \\xff' h", "not text in UTF-8"),
+        ("curl «-X 'GE T' h", "not a method"),
         ("curl «-m soon h", "number of seconds"),
         ("curl «-u ada h", "password of this user"),
         ("curl «-F a h", "has no `=`"),
@@ -605,7 +614,7 @@ fn refusals_of_commands() {
         ("A='b c'\ncurl «$A", "split"),
         ("curl $'a«\\x00'", "this escape"),
         ("curl `\n \"«`u{41}\"", "this escape"),
-        ("«$x = 1\ncurl.exe `\n h", "no expressions of PowerShell"),
+        ("«$x = 1\ncurl.exe `\n h", "not PowerShell expressions"),
         ("«for i in 1 2; do curl $i; done", "`for` is not"),
         ("«$ curl a", "`$` is not"),
         ("login«() {\n  curl a\n}", "this parenthesis"),

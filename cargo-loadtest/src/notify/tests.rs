@@ -308,7 +308,7 @@ fn a_url_may_come_from_the_environment() {
         (None, "holds nothing"),
         (Some(""), "holds nothing"),
         (Some("hooks.example/hush"), "is no URL"),
-        (Some("ftp://hooks.example/hush"), "begins with neither"),
+        (Some("ftp://hooks.example/hush"), "starts with neither"),
     ] {
         let error = new(held).unwrap_err().concat();
         assert!(error.starts_with(&format!("{begin}{told}")), "{error}");

@@ -43,7 +43,7 @@ impl Observation {
                 let lost = limits.map(|_| ", and its limit is not judged").next();
                 let lost = lost.unwrap_or_default();
                 console::print_warning(format!(
-                    "observe `{name}`: an offline run asks nothing of another machine{lost}"
+                    "observe `{name}`: an offline run queries no other machine{lost}"
                 ));
                 continue;
             }
@@ -97,7 +97,7 @@ impl Observation {
         };
         let mut mistakes = Vec::new();
         for (source, answer) in self.sources.iter().zip(answers) {
-            let answer = answer.unwrap_or_else(|_| Err("it could not be asked".to_owned()));
+            let answer = answer.unwrap_or_else(|_| Err("it could not be queried".to_owned()));
             match answer {
                 Ok(None) => {}
                 Ok(Some(odd)) => console::print_warning(source.tell(&odd)),
@@ -111,7 +111,7 @@ impl Observation {
             return Ok(());
         }
         Err(Error::usage(mistakes.join("\n")).with_help(
-            "a limit needs an answer before the run; see that the source answers, or leave its `limit` out",
+            "a limit needs an answer before the run; make sure that the source answers, or leave its `limit` out",
         ))
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn range_url(server: &Url, query: &str, from: u64, until: u64) -> Url
 pub(super) fn parse_range(text: &str) -> Result<Vec<RangeSeries>, String> {
     let answer: Option<Answer> = serde_json::from_str(text).ok();
     let data = answer.and_then(|answer| answer.data);
-    let data = data.ok_or("its answer is none of Prometheus")?;
+    let data = data.ok_or("its answer is not in the format of Prometheus")?;
     let series = data.result.into_iter().map(|series| {
         let values = series.values.into_iter();
         let values = values.filter_map(|(time, value)| Some((time, value.parse().ok()?)));
@@ -105,7 +105,10 @@ mod tests {
     fn what_is_no_answer_is_refused() {
         for text in ["", "[]", "<html>", r#"{"status":"error","error":"hush"}"#] {
             let error = parse_range(text).unwrap_err();
-            assert_eq!(error, "its answer is none of Prometheus", "{text}");
+            assert_eq!(
+                error, "its answer is not in the format of Prometheus",
+                "{text}"
+            );
         }
         loadtest_tests::fuzz::fuzz_texts([ANSWER], |text| {
             let _ = parse_range(text);

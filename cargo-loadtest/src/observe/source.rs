@@ -114,7 +114,7 @@ impl Source {
             }
         };
         let odd =
-            (!names.is_empty()).then(|| format!("there is no value yet of {}", names.join(", ")));
+            (!names.is_empty()).then(|| format!("there is no value of {} yet", names.join(", ")));
         Ok(odd)
     }
 
@@ -357,7 +357,7 @@ impl Asking<'_> {
             std::io::ErrorKind::TimedOut => "no answer in time".to_owned(),
             kind => format!("its answer broke off: {kind}"),
         })?;
-        let text = String::from_utf8(bytes).map_err(|_| "its answer is no text")?;
+        let text = String::from_utf8(bytes).map_err(|_| "its answer is not text")?;
         Ok((text, offset))
     }
 }

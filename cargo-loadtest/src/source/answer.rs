@@ -104,7 +104,7 @@ pub(super) fn add_field(
         return refuse(format!("the file has several types `{answer}`"));
     }
     let Some(fields) = fields_of(source, item) else {
-        return refuse(format!("`{answer}` is no struct with named fields"));
+        return refuse(format!("`{answer}` is not a struct with named fields"));
     };
     if fields.iter().any(|other| other.field.name == field.name) {
         return refuse(format!("`{answer}` has a field `{}`", field.name));
@@ -112,7 +112,7 @@ pub(super) fn add_field(
     let raw = format!("r#{}", field.name);
     let spellings = [&field.name, &raw];
     let Some(name) = spellings.into_iter().find(|name| is_function_name(name)) else {
-        return refuse(format!("`{}` is no name of a field", field.name));
+        return refuse(format!("`{}` is not a valid name of a field", field.name));
     };
     let new = format!("{name}: {}", check_type(&field.field_type)?);
     let splices = place_field(source, item, &fields, &new);

@@ -36,15 +36,15 @@ pub(crate) enum CopyRefusal {
     #[error("its file cannot be read as Rust: {message}, on line {line}")]
     Unreadable { message: String, line: usize },
     #[error(
-        "`fn {function}` is no function of a module on line {line}: a macro made it, or the file has changed since \
+        "`fn {function}` is not a function of a module on line {line}: a macro generated it, or the file has changed since \
          the program was built"
     )]
     Missing { function: String, line: usize },
     #[error("the name `{name}` is taken on line {line}")]
     Taken { name: String, line: usize },
-    #[error("its name \"{shown}\" does not stand in its attribute as a plain string")]
+    #[error("its name \"{shown}\" is not a plain string in its attribute")]
     Unnamed { shown: String },
-    #[error("the copy could not be told from the rest of the file")]
+    #[error("the copy could not be found in the file")]
     Lost,
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn add_module(text: &str, name: &str, file: &str) -> Result<EditedSou
     let tokens = lex_text(text).map_err(unreadable)?;
     if !is_function_name(name) {
         return refuse(format!(
-            "`{name}` is no name of a module; use letters, digits and `_`, and no keyword of Rust"
+            "`{name}` is not a valid name of a module; use letters, digits and `_`, and no keyword of Rust"
         ));
     }
     let is_taken = |pair: &[Token]| pair[0].is_word(text, "mod") && pair[1].is_word(text, name);
@@ -120,7 +120,7 @@ pub(super) fn check_names(
     for name in [&new.name].into_iter().chain(steps) {
         if !is_function_name(name) || name.starts_with("r#") || name == "main" {
             return refuse(format!(
-                "`{name}` is no name of a function; use letters, digits and `_`, and no keyword of Rust"
+                "`{name}` is not a valid name of a function; use letters, digits and `_`, and no keyword of Rust"
             ));
         }
         if new.steps.iter().filter(|step| step.name == *name).count() > 1 {

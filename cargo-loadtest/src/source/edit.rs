@@ -122,7 +122,7 @@ pub(crate) enum EditRefusal {
     #[error("{0}")]
     Refused(String),
     /// The changed text is not what was meant: a mistake in this program.
-    #[error("the changed text could not be verified, which is a mistake in this program")]
+    #[error("the changed text could not be verified, which is a bug in this program")]
     Unproven,
 }
 

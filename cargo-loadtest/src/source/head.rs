@@ -18,7 +18,7 @@ pub(super) fn check_type(text: &str) -> Result<&str, EditRefusal> {
     if is_type && has_ends {
         return Ok(text);
     }
-    refuse(format!("`{text}` is no type that a form can write"))
+    refuse(format!("`{text}` is not a type that a form can write"))
 }
 
 /// Sets the type behind `->` of a step without a body.
@@ -50,7 +50,7 @@ pub(super) fn set_returns(
             let range = item.parameters_end..range.end;
             let comments = source.comments_within(&range);
             if !comments.is_empty() {
-                return refuse("a comment stands at the result: edit it in Rust");
+                return refuse("there is a comment at the result: edit it in Rust");
             }
             Splice::remove(range)
         }
@@ -96,7 +96,7 @@ pub(super) fn describe_item(
     let lines = Lines(&source.text);
     let start = item.range.start;
     if !lines.is_first(start) {
-        return refuse("something else stands before it on its line: describe it in Rust");
+        return refuse("there is something else before it on its line: describe it in Rust");
     }
     let docs = print_docs(to)?;
     let separator = format!("{}{}", lines.line_end(), lines.indent(start));

@@ -169,7 +169,7 @@ impl References {
             if let Some(need) = self.needs[reader].iter().find(|need| read.contains(need)) {
                 let [reader, need] = [reader, *need].map(|number| &holder.parts[number].item.name);
                 return Err(format!(
-                    "`{reader}` needs `{need}`, which has to stay before it"
+                    "`{reader}` needs `{need}`, which must stay before it"
                 ));
             }
         }

@@ -99,7 +99,7 @@ pub(super) fn move_step(
 
 fn shared_line(part: &Part) -> String {
     let name = &part.item.name;
-    format!("something else stands on a line of `{name}`: move it in Rust")
+    format!("there is something else on a line of `{name}`: move it in Rust")
 }
 
 /// Adds a step without a body.
@@ -301,7 +301,7 @@ pub(super) fn is_function_name(name: &str) -> bool {
 fn check_name(source: &SourceText, holder: &Holder, name: &str) -> Result<(), EditRefusal> {
     if !is_function_name(name) || name.starts_with("r#") {
         return refuse(format!(
-            "`{name}` is no name of a function; use letters, digits and `_`"
+            "`{name}` is not a valid name of a function; use letters, digits and `_`"
         ));
     }
     let has_name = |item: &Item| item.name == name;

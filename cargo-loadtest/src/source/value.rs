@@ -74,7 +74,7 @@ impl OptionValue {
 const CLOSURE: &str = "it is a closure, which is edited in Rust";
 const UNUSUAL: &str = "it is written in a way that this form would change";
 const UNKNOWN: &str = "this form does not know it";
-const COMMENT: &str = "a comment stands within it";
+const COMMENT: &str = "there is a comment within it";
 
 /// Reads the value of an option; else the reason why no form can edit it.
 pub(super) fn read_value(

@@ -55,7 +55,7 @@ pub(crate) fn open(
 
 fn not_a_run(path: &Path) -> Error {
     Error::nothing_found(format!(
-        "`{}` is not a run: it holds neither a record nor the beginning of one",
+        "`{}` is not a run: it holds neither a record nor a journal",
         path.display()
     ))
     .with_help("name the folder of a run, its `record.json`, an identifier or `latest`")
@@ -97,7 +97,7 @@ impl Store {
                     Some(name) => error.with_help(format!("did you mean `{name}`?")),
                     None if newest.is_empty() => error.with_help("`cargo loadtest run` makes one"),
                     None => error.with_help(format!(
-                        "there is {}; see `cargo loadtest history`",
+                        "available: {}; see `cargo loadtest history`",
                         join_some(&newest)
                     )),
                 })
@@ -105,10 +105,10 @@ impl Store {
             _ => {
                 let candidates: Vec<_> = found.into_iter().rev().cloned().collect();
                 let message = format!(
-                    "several runs begin with `{wanted}`: {}",
+                    "several runs start with `{wanted}`: {}",
                     join_some(&candidates)
                 );
-                Err(Error::usage(message).with_help("give more of the one you mean"))
+                Err(Error::usage(message).with_help("give a longer prefix"))
             }
         }
     }
@@ -147,7 +147,7 @@ mod tests {
         let error = store.find("yesterday").unwrap_err();
         assert_eq!(
             error.help().unwrap(),
-            format!("there is {identifier}; see `cargo loadtest history`")
+            format!("available: {identifier}; see `cargo loadtest history`")
         );
     }
 
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(error.exit_code(), 2);
         assert_eq!(
             error.to_string(),
-            "several runs begin with `20261121`: 20261121-143005-abxy, 20261121-143005-abcd"
+            "several runs start with `20261121`: 20261121-143005-abxy, 20261121-143005-abcd"
         );
         assert!(
             found("")

@@ -232,7 +232,7 @@ mod tests {
         let expected = |number| NotRun {
             scenario: format!("shop::load::number_{number}"),
             exit_code: 105,
-            message: "interrupted before its load began".into(),
+            message: "interrupted before its load started".into(),
             ..NotRun::default()
         };
         RunRecord {

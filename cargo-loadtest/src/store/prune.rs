@@ -68,14 +68,14 @@ impl Store {
             return Err(Error::usage(reason));
         }
         if began(&run).is_none() || path.parent() != Some(&self.directory) {
-            return Err(Error::usage(format!("`{run}` is no run of the store")));
+            return Err(Error::usage(format!("`{run}` is not a run of the store")));
         }
         let mut pruned = Pruned::default();
         remove_run(path, &mut pruned);
         match pruned.failed.pop() {
             Some(error) => Err(error),
             None if pruned.removed.is_empty() => Err(Error::usage(format!(
-                "`{run}` is under way, or was within the last minute"
+                "`{run}` is in progress, or was within the last minute"
             ))),
             None => self.mark_newest(&run),
         }
@@ -197,9 +197,7 @@ fn remove_folder(folder: &Path, pruned: &mut Pruned) {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => pruned
             .failed
-            .push(Error::io("remove what is left of an old run in", folder)(
-                error,
-            )),
+            .push(Error::io("remove the rest of an old run in", folder)(error)),
         _ => {}
     }
 }

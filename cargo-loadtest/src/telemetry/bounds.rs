@@ -113,13 +113,11 @@ impl Detail {
     pub(super) fn describe_loss(self) -> Option<&'static str> {
         match self {
             Self::All => None,
-            Self::FoldedRows => Some("the requests of each step that sends for itself are one row"),
-            Self::NoPhases => Some(
-                "the requests of each step that sends for itself are one row, and phases are left out",
-            ),
-            Self::NoRows => {
-                Some("phases, and the requests of steps that send for themselves, are left out")
+            Self::FoldedRows => Some("the rows of each async step are folded into one"),
+            Self::NoPhases => {
+                Some("the rows of each async step are folded into one, and phases are left out")
             }
+            Self::NoRows => Some("phases, and the rows of async steps, are left out"),
         }
     }
 }

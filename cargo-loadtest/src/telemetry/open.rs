@@ -16,7 +16,7 @@ use url::Url;
 
 /// Said by a build without protobuf.
 pub(super) const LACKING: &str = "this build of the tool lacks the format, so that it compiles sooner; `cargo install --path \
-                                  cargo-loadtest` installs the whole tool";
+                                  cargo-loadtest` installs the full tool";
 
 /// A sink that gets intervals, and is yet to be opened.
 #[derive(Clone)]

@@ -361,7 +361,7 @@ fn find_otlp_url(sink: &SinkConfig, headers: &mut AccessHeaders) -> Result<Optio
         for pair in given.split(',') {
             let (name, value) = pair
                 .split_once('=')
-                .ok_or(format!("`{OTLP_HEADERS}` holds no list of `name=value`"))?;
+                .ok_or(format!("`{OTLP_HEADERS}` is not a list of `name=value`"))?;
             let value = percent_encoding::percent_decode_str(value.trim()).decode_utf8_lossy();
             headers.add_secret(name.trim(), &value, value.clone().into_owned());
         }

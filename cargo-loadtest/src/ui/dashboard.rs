@@ -196,7 +196,7 @@ impl Dashboard {
         match self.config() {
             Ok(config) if visitor.level(&config).is_some() => None,
             Ok(_) => Some(format!(
-                "{} is no member: `[organisation.members]` in `{FILE_NAME}` has no such name",
+                "{} is not a member: `[organisation.members]` in `{FILE_NAME}` has no such name",
                 visitor.describe()
             )),
             Err(error) => Some(error.to_string()),

@@ -25,7 +25,7 @@ pub(super) fn render_bar(dashboard: &Dashboard) -> Markup {
     let now = run.as_deref().and_then(|run| describe_run(dashboard, run));
     html! {
         @if own.is_some() || run.is_some() {
-            section.bar aria-label="Run under way" {
+            section.bar aria-label="Run in progress" {
                 span.pulse aria-hidden="true" {}
                 strong { (own.as_ref().map_or_else(|| "a run of another process".to_owned(), |own| own.title.clone())) }
                 span { (now.unwrap_or_else(|| if run.is_some() { "begins" } else { "is built" }.to_owned())) }
@@ -34,11 +34,11 @@ pub(super) fn render_bar(dashboard: &Dashboard) -> Markup {
             }
         }
         @if !queued.is_empty() {
-            section.bar aria-label="Runs that wait" {
+            section.bar aria-label="Queued runs" {
                 @for one in &queued {
                     form.line method="post" action=(Route::Unqueue.path()) {
                         input type="hidden" name="number" value=(one.number);
-                        span { "waits: " (one.title) }
+                        span { "Queued: " (one.title) }
                         button.small { "Remove" }
                     }
                 }
@@ -94,8 +94,8 @@ fn render_watched(watched: &Watched, chosen: Option<&str>) -> Vec<(&'static str,
     let head = html! {
         div id=(HEAD) {
             @if let Some(course) = course { (render_progress(course)) }
-            @else if watched.search().is_some_and(|search| !search.trials.is_empty()) { p { "The next trial has not begun: the target rests." } }
-            @else { p { "The load has not begun: the target is set up, or waited for." } }
+            @else if watched.search().is_some_and(|search| !search.trials.is_empty()) { p { "The next trial has not started: the target rests." } }
+            @else { p { "The load has not started: the target is being set up or is not ready yet." } }
             @if watched.scenarios.len() > 1 { (render_scenarios(watched, chosen, course)) }
         }
     };
@@ -127,7 +127,7 @@ fn render_progress(course: &Course) -> Markup {
     let trust = &course.validity;
     html! {
         p.progress {
-            progress max="1000" value=((course.progress(elapsed) * 1000.0).round()) aria-label="Part of the run that is over" {}
+            progress max="1000" value=((course.progress(elapsed) * 1000.0).round()) aria-label="Progress of the run" {}
             strong { (position) } " " (phase)
         }
         p.(if limits.broken.is_empty() { "sub" } else { "s-bad" }) { (limits.summary()) }

@@ -125,9 +125,9 @@ fn open_shared(
     let organisation = config.organisation.as_ref();
     if organisation.is_none_or(|organisation| organisation.members.is_empty()) {
         return Err(
-            Error::usage("a shared dashboard needs to know who may do what").with_help(format!(
-                "name its users in `[organisation.members]` of `{FILE_NAME}`"
-            )),
+            Error::usage("a shared dashboard needs the permissions of its users").with_help(
+                format!("name its users in `[organisation.members]` of `{FILE_NAME}`"),
+            ),
         );
     }
     let user_header = args.shared.user_header.as_deref().unwrap_or_default();
@@ -210,7 +210,7 @@ fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result
     let other = if args.read_only && !running.is_read_only {
         Some("without `--read-only`".to_owned())
     } else if args.shared.public_url.is_some() {
-        Some("for this user alone".to_owned())
+        Some("for this user only".to_owned())
     } else {
         let port = args.port.filter(|port| *port != 0 && *port != running.port);
         port.map(|_| format!("on port {}", running.port))

@@ -76,7 +76,7 @@ async fn wait_for_end(dashboard: &Dashboard, interrupts: &Interrupts) {
         if count > seen {
             let current = dashboard.runs.current();
             if current.is_some() && seen == 0 {
-                console::print_status("Stopping", "the run under way (Ctrl-C again to abort)");
+                console::print_status("Stopping", "the current run (Ctrl-C again to abort)");
                 dashboard.runs.close();
             } else if let Some(current) = current {
                 dashboard.runs.stop(current.number, "abort");
@@ -172,7 +172,7 @@ async fn answer(
         .query()
         .is_some_and(|query| query.len() > QUERY_LIMIT)
     {
-        let text = format!("The address is longer than {QUERY_LIMIT} bytes: choose or enter less.");
+        let text = format!("The address is longer than {QUERY_LIMIT} bytes: select or enter less.");
         return pages::refuse_size(&dashboard, StatusCode::URI_TOO_LONG, &text);
     }
     let Ok(body) = Limited::new(body, limit).collect().await else {
@@ -187,7 +187,8 @@ async fn answer(
     let page = move || pages::answer(&dashboard, &route, &query, &form);
     let made = tokio::task::spawn_blocking(page).await;
     made.unwrap_or_else(|_| {
-        let text = "a panic ended this page, which is a mistake in the tool; its message is in the terminal";
+        let text =
+            "a panic ended this page, which is a bug of the tool; its message is in the terminal";
         Answer::Text(StatusCode::INTERNAL_SERVER_ERROR, text.to_owned())
     })
 }
@@ -206,10 +207,13 @@ fn refuse(dashboard: &Dashboard, refusal: Refusal) -> Answer {
             status,
             "only pages of this dashboard may do that\n".to_owned(),
         ),
-        Refusal::Type => Answer::Text(status, "the body is no form of this dashboard\n".to_owned()),
+        Refusal::Type => Answer::Text(
+            status,
+            "the body is not a form of this dashboard\n".to_owned(),
+        ),
         Refusal::Proxy => Answer::Text(
             status,
-            "this dashboard answers only its proxy, which names the user\n".to_owned(),
+            "this dashboard only answers its proxy, which names the user\n".to_owned(),
         ),
         Refusal::ReadOnly => Answer::Text(status, "this dashboard is read-only\n".to_owned()),
     }

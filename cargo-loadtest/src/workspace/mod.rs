@@ -279,7 +279,7 @@ impl Workspace {
             let message = format!("there is no load test in {}", place(names));
             let others = match names {
                 [] => "",
-                _ => "`--workspace` takes those of all packages; ",
+                _ => "`--workspace` selects the load tests of all packages; ",
             };
             return Err(Error::nothing_found(message).with_help(format!(
                 "{others}`cargo loadtest init` adds one; or put `loadtest::main!();` at the end of \
@@ -300,7 +300,7 @@ fn check_is_utf8(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!("the path `{}` is not UTF-8", path.display());
-    Err(Error::usage(message).with_help("rename the folder, or work in another one"))
+    Err(Error::usage(message).with_help("rename the folder, or use another one"))
 }
 
 /// Under which other names the package knows `loadtest`.

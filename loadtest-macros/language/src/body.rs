@@ -213,7 +213,7 @@ fn add_group(group: RoleFn, items: &mut Vec<BodyItem>, errors: &mut MacroErrors)
     let inside = group.body.as_ref().map(Group::stream).unwrap_or_default();
     let inside = split_items(inside, errors);
     if let Some(inner) = inside.iter().find(is_group).and_then(BodyItem::ident) {
-        errors.add_at(inner.span(), "a group holds steps, and no other group");
+        errors.add_at(inner.span(), "a group holds steps, but not another group");
     }
     items.push(BodyItem::Function(Box::new(group)));
     items.extend(inside.into_iter().map(|mut item| {

@@ -27,7 +27,7 @@ pub(crate) fn parse_response_options(options: TokenStream) -> syn::Result<Option
         }
         if !input.peek(Token![crate]) {
             return Err(input.error(
-                "unknown option; `#[response]` takes `crate = path` only, and those of serde are in an \
+                "unknown option; `#[response]` takes `crate = path` only, and options of serde go into an \
                  attribute below it: `#[serde(rename_all = \"camelCase\")]`",
             ));
         }

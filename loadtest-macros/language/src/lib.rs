@@ -101,7 +101,7 @@ fn with_error(item: &TokenStream, error: &syn::Error) -> TokenStream {
 pub fn expand_part(role: &str, item: TokenStream) -> TokenStream {
     let place = match role {
         "step" | "check" => "",
-        _ => ", or beside the scenarios of a `#[scenarios]` module",
+        _ => ", or in a `#[scenarios]` module",
     };
     let error = syn::Error::new(
         Span::call_site(),

@@ -146,7 +146,7 @@ impl PlaceholderPath {
                 }
                 _ => {
                     return error(format!(
-                        "`{{{{{source}}}}}`: unexpected `{c}`; a path is made of `.field` and `[0]`"
+                        "`{{{{{source}}}}}`: unexpected `{c}`; a path consists of `.field` and `[0]`"
                     ));
                 }
             };

@@ -28,7 +28,7 @@ pub enum FailureKind {
     Withdrawn,
     /// The process could not be kept from the network: exit code 2.
     NotOffline,
-    /// Stopped before the load began: exit code 105.
+    /// Stopped before the load started: exit code 105.
     Interrupted,
     /// Anything else: exit code 1.
     Internal,

@@ -91,7 +91,7 @@ fn split_tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
             '$' => match word_length(&rest[1..]) {
                 0 => {
                     let near = excerpt(rest);
-                    return Err(format!("`$` begins the name of a variable, not `{near}`"));
+                    return Err(format!("`$` starts the name of a variable, not `{near}`"));
                 }
                 length => (length + 1, Some(TokenKind::Variable(&rest[1..=length]))),
             },
@@ -211,7 +211,7 @@ impl<'a> DocumentReader<'a> {
                 TokenKind::Word(word) => {
                     let kind = KINDS.into_iter().find(|kind| *kind == word);
                     let kind = kind.ok_or_else(|| {
-                        format!("`{word}` begins no operation: write `query`, `mutation` or `{{`")
+                        format!("`{word}` does not start an operation: write `query`, `mutation` or `{{`")
                     })?;
                     let operation;
                     (operation, head) = self.read_head(kind, head);
@@ -227,7 +227,7 @@ impl<'a> DocumentReader<'a> {
                 }
                 _ => {
                     let near = excerpt(&self.text[token.at..]);
-                    return Err(format!("`{near}` begins no operation"));
+                    return Err(format!("`{near}` does not start an operation"));
                 }
             }
             let end = self.end_of_definition(head).ok_or_else(|| {
@@ -405,7 +405,7 @@ mod tests {
             ),
             (
                 "{ a(b: $) }",
-                "`$` begins the name of a variable, not `$) }`",
+                "`$` starts the name of a variable, not `$) }`",
             ),
             ("{ a % }", "`%` has no meaning in GraphQL"),
             ("", "there is no operation: write `query Name { .. }`"),
@@ -415,9 +415,9 @@ mod tests {
             ),
             (
                 "qurey Cart { a }",
-                "`qurey` begins no operation: write `query`, `mutation` or `{`",
+                "`qurey` does not start an operation: write `query`, `mutation` or `{`",
             ),
-            ("(a: 1) { b }", "`(a: 1) { b }` begins no operation"),
+            ("(a: 1) { b }", "`(a: 1) { b }` does not start an operation"),
             (
                 "query Cart",
                 "`query Cart` selects nothing: `{ .. }` is missing",

@@ -32,7 +32,7 @@ pub const MOST_SHARDS: u32 = 10_000;
 #[non_exhaustive]
 pub enum ShardError {
     /// Not of the form `2/8`.
-    #[error("`{0}` is no shard; write `2/8` for the second of eight")]
+    #[error("`{0}` is not a shard; write `2/8` for the second of eight")]
     Form(String),
     /// Zero, or behind the last.
     #[error(

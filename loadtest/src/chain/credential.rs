@@ -6,7 +6,7 @@ use std::fmt::Display;
 /// A user name, a password, a token: everything that has a text of its own, and a [`Secret`], which has none
 /// elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no user name, password or token",
+    message = "`{Self}` is not a user name, password or token",
     label = "neither text nor a `Secret`"
 )]
 pub trait Credential {

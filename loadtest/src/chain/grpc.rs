@@ -124,7 +124,7 @@ async fn call(
     body: crate::transport::grpc::OutgoingBody,
 ) -> Result<Response<GrpcBody>, BoxError> {
     let Some(sender) = current_sender() else {
-        let words = "a gRPC client sends calls from the `async` step that it is lent to";
+        let words = "a gRPC client can only be used in its `async` step";
         return Err(call_error(Failure::new(ErrorKind::StepError, words)));
     };
     let begun = sender.begin_call(&uri);

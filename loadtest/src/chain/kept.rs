@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[diagnostic::on_unimplemented(
     message = "the values of setups and the rows of feeds are shared by the threads of all virtual users, and `{Self}` cannot be",
     label = "not `Send` and `Sync`",
-    note = "use `Arc` in place of `Rc`, and a `Mutex` or an atomic in place of `Cell` and `RefCell`"
+    note = "use `Arc` instead of `Rc`, and a `Mutex` or an atomic instead of `Cell` and `RefCell`"
 )]
 pub trait Shareable: Send + Sync + 'static {}
 
@@ -29,7 +29,7 @@ impl<T: Send + Sync + 'static> Shareable for T {}
 #[diagnostic::on_unimplemented(
     message = "a state moves between threads with its virtual user, and `{Self}` cannot",
     label = "not `Send`",
-    note = "use `Arc` in place of `Rc`"
+    note = "use `Arc` instead of `Rc`"
 )]
 pub trait Movable: Send + 'static {}
 

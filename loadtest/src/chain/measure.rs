@@ -35,9 +35,9 @@ const MAX_BYTES: u64 = 1 << 40;
 
 /// What an operation yields: a `Result`.
 #[diagnostic::on_unimplemented(
-    message = "`vu.measure` measures what yields a `Result`, and this yields `{Self}`",
+    message = "`vu.measure` needs a future of a `Result`, and this returns `{Self}`",
     label = "yields no `Result`",
-    note = "what cannot fail is written `async {{ Ok::<_, Error>(..) }}`"
+    note = "write an operation that cannot fail as `async {{ Ok::<_, Error>(..) }}`"
 )]
 pub trait MeasuredOutput {}
 

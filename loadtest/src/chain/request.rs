@@ -317,7 +317,7 @@ impl<T> Request<Graph<T>> {
                 let field = format!(",\"{name}\":{value}}}");
                 self.body = [start, field.as_bytes()].concat().into();
             }
-            (Ok(_), None) => self.note(format!("the body has no place for `{name}`")),
+            (Ok(_), None) => self.note(format!("the body has no placeholder `{name}`")),
             (Err(error), _) => self.note(format!("`{name}` cannot be written as JSON: {error}")),
         }
         self

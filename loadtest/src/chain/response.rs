@@ -186,7 +186,7 @@ impl<T: PartialOrd<U>, U> PartialOrd<U> for Response<T> {
 #[diagnostic::on_unimplemented(
     message = "a response cannot be read into `{Self}`",
     label = "not readable from JSON",
-    note = "put `#[response]` (or `#[derive(serde::Deserialize)]`) on `{Self}`, or use `Value` for any JSON, `String` for text, `Bytes` for whatever comes"
+    note = "put `#[response]` (or `#[derive(serde::Deserialize)]`) on `{Self}`, or use `Value` for any JSON, `String` for text, `Bytes` for any body"
 )]
 pub trait FromBody: Sized + Send + 'static {
     /// True for an answer of GraphQL.
@@ -269,7 +269,7 @@ fn text(body: &Bytes) -> Result<String, String> {
 }
 
 fn not_utf8(from: usize) -> String {
-    format!("the body is no UTF-8 from byte {from} on; `Bytes` takes any body")
+    format!("the body is not UTF-8 from byte {from} on; `Bytes` accepts any body")
 }
 
 #[cfg(test)]

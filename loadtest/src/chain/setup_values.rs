@@ -120,15 +120,15 @@ impl SetupSource {
                 let value = run()?;
                 let json = write(&value);
                 let json =
-                    json.map_err(|error| refuse(format!("its value is no JSON: {error}")))?;
+                    json.map_err(|error| refuse(format!("its value is not JSON: {error}")))?;
                 noted.lock().insert(name.to_owned(), json);
                 Ok(value)
             }
             Self::Given(values) => {
                 let read = functions()?.read;
-                let json = values.get(name).ok_or_else(|| {
-                    refuse("its value is not among those that are given".to_owned())
-                })?;
+                let json = values
+                    .get(name)
+                    .ok_or_else(|| refuse("its value is not among the given values".to_owned()))?;
                 // The text of an error may hold a value.
                 read(json.get()).map_err(|error| {
                     refuse(format!(
@@ -197,7 +197,7 @@ mod tests {
         );
         assert!(!wrong.contains("many"), "{wrong}");
         let missing = given.obtain("other", &form_of_number(), || unreachable!());
-        assert!(message(missing).contains("is not among those that are given"));
+        assert!(message(missing).contains("is not among the given values"));
     }
 
     #[test]

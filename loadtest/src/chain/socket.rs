@@ -96,7 +96,7 @@ pub struct OutgoingMessage {
 /// What can be sent over a WebSocket: a reference to what serde can serialize, as JSON in a text; text, as a `&str`, a
 /// `String` or a reference to one; and bytes, as [`Bytes`], a `Vec<u8>`, an array or a slice.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no message of a WebSocket",
+    message = "`{Self}` is not a WebSocket message",
     label = "not a message",
     note = "a message is a reference to what serde can serialize, sent as JSON; or text, or `Bytes`"
 )]
@@ -175,8 +175,9 @@ impl<T> Socket<T> {
     /// The code is none that is ever sent; the connection is closed; or the target does not answer.
     pub async fn close(&self, code: u16) -> Result<(), Error> {
         if !is_sent_code(code) {
-            let words =
-                format!("{code} is no code to close a WebSocket with: 1000, or 3000 to 4999");
+            let words = format!(
+                "{code} is not a valid close code of a WebSocket: use 1000, or 3000 to 4999"
+            );
             return Err(measured_error(Failure::new(ErrorKind::StepError, words)));
         }
         self.measure("close", None, self.connection.close(code))
@@ -266,8 +267,8 @@ impl<T> Socket<T> {
         match self.connection.unwritten() {
             0 => String::new(),
             bytes => format!(
-                "; {} of what was sent wait for the target, which does not read them: it is overloaded, or waits \
-                 itself until what it has sent is read",
+                "; the target has not read {} of the sent data: it is overloaded, or waits \
+                 until its own messages are read",
                 display::format_counted(bytes as u64, "byte")
             ),
         }
@@ -275,11 +276,11 @@ impl<T> Socket<T> {
 
     /// The failure of a wait for what did not come.
     fn silence(&self, time: Duration) -> Failure {
-        let mut words = format!("nothing that was waited for came within {time:?}");
+        let mut words = format!("the awaited message did not arrive within {time:?}");
         words.push_str(&self.unread());
         if self.connection.is_full() {
             words.push_str(
-                "; no more is read, since nobody takes what is here already: take it with `heard()`",
+                "; no more is read, because no step takes the messages that have arrived: take them with `heard()`",
             );
         }
         Failure::new(ErrorKind::TimeoutEvent, words)
@@ -365,7 +366,7 @@ impl<'a, T: FromBody> IntoFuture for SocketWait<'a, T> {
 
 fn step_sender() -> Result<Rc<dyn StepSender>, Error> {
     current_sender().ok_or_else(|| {
-        let words = "a WebSocket is used by the `async` step that it is lent to";
+        let words = "a WebSocket can only be used in its `async` step";
         measured_error(Failure::new(ErrorKind::StepError, words))
     })
 }

@@ -142,7 +142,7 @@ pub fn json_path<'a>(value: &'a Value, path: &[Segment]) -> Option<&'a Value> {
 #[diagnostic::on_unimplemented(
     message = "a value of type `{Self}` cannot be written into text",
     label = "not text, a number or a `bool`",
-    note = "go on to one of its fields, e.g. `.id`, or to an element of a list, e.g. `[0]`"
+    note = "continue to one of its fields, e.g. `.id`, or to an element of a list, e.g. `[0]`"
 )]
 pub trait Text {
     /// Writes the value.

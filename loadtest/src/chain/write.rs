@@ -21,7 +21,7 @@ pub(super) fn unfit_name(name: &[u8]) -> String {
         shown.push('…');
     }
     format!(
-        "header `{}`: a name is made of letters, digits and signs such as `-` and `_`, without spaces",
+        "header `{}`: a name consists of letters, digits and signs such as `-` and `_`, without spaces",
         shown.escape_debug()
     )
 }

@@ -237,10 +237,8 @@ impl<'a> Collector<'a> {
         let step = occupancies.find_map(|occupancy| occupancy.current_step());
         EndReason::Stuck {
             reason: match step.map(|step| &self.definition.steps[step].name) {
-                Some(name) => {
-                    Redacted::assume(format!("step `{name}` did not give its thread back"))
-                }
-                None => "the scenario did not give a thread back".into(),
+                Some(name) => Redacted::assume(format!("step `{name}` did not return its thread")),
+                None => "the scenario did not return a thread".into(),
             },
         }
     }

@@ -855,7 +855,7 @@ impl Drop for OpenOperation<'_> {
                 result: Err(FailedOperation {
                     kind: ErrorKind::StepError,
                     status: None,
-                    message: "the step gave it up before it was answered".to_owned(),
+                    message: "the step dropped it before it was answered".to_owned(),
                 }),
                 messages: None,
                 is_measured: state.is_measured_at(now),

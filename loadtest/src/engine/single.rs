@@ -90,7 +90,7 @@ impl IterationPosition {
         let Some(user) = user.or(only) else {
             return Err(format!(
                 "there is no iteration {iteration}: each user of this load counts its own; `0.{iteration}` \
-                 is that of user 0"
+                 is the iteration of user 0"
             ));
         };
         if user >= users {
@@ -99,7 +99,7 @@ impl IterationPosition {
             ));
         }
         if iteration > u64::from(u32::MAX) {
-            return Err(format!("no user comes to iteration {iteration}"));
+            return Err(format!("no user reaches iteration {iteration}"));
         }
         Ok(Self {
             user,

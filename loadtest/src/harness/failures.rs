@@ -30,7 +30,7 @@ pub(super) fn network_failure(error: NetworkError) -> RunFailure {
 }
 
 /// Help for a setup that may have missed the network.
-pub(super) const OFFLINE_SETUP_HELP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches nothing but what the scenario starts itself";
+pub(super) const OFFLINE_SETUP_HELP: &str = "with `--offline` (LOADTEST_OFFLINE) a setup reaches only targets that the scenario starts itself";
 
 /// A run that a target ended before its load.
 pub(super) fn withdrawn_failure(reason: &str) -> RunFailure {
@@ -54,7 +54,7 @@ pub(crate) fn interrupted_failure() -> RunFailure {
 /// The failure of a run that was stopped while it waited for its start.
 pub(super) fn stopped_before_start() -> RunFailure {
     RunFailure {
-        message: "stopped before the load began".into(),
+        message: "stopped before the load started".into(),
         ..interrupted_failure()
     }
 }

@@ -55,7 +55,7 @@ macro_rules! main {
     };
     ($($given:tt)+) => {
         ::core::compile_error!(
-            "`loadtest::main!()` takes nothing: every `#[scenario]` that is linked in is found"
+            "`loadtest::main!()` takes no arguments: every linked `#[scenario]` is found"
         );
         $crate::main!();
     };

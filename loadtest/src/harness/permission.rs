@@ -76,7 +76,7 @@ pub(super) async fn permit_known_hosts(
         proofs.push((origin, said));
     }
     let network = Arc::into_inner(network);
-    let mut network = network.unwrap_or_else(|| unreachable!("whoever had it is gone"));
+    let mut network = network.unwrap_or_else(|| unreachable!("its owner has ended"));
     network.record_proofs(proofs);
     Ok(network)
 }
@@ -161,7 +161,7 @@ async fn fetch_authorization(
         )));
     }
     String::from_utf8(answer.body.into())
-        .map_err(|_| FetchError::Refused("it is no text".to_owned()))
+        .map_err(|_| FetchError::Refused("it is not text".to_owned()))
 }
 
 /// Refuses what the entries do not allow, before anything of the load is sent; an open load that may choose
@@ -198,7 +198,7 @@ pub(super) fn check_terms(
         {
             if !plan.load.is_open() || plan.load.max_users.is_some() {
                 return Err(refuse(format!(
-                    "{} users may each have a request under way, above `max_in_flight = {most}`",
+                    "{} users may each have a request in flight, above `max_in_flight = {most}`",
                     plan.max_users
                 )));
             }
@@ -316,7 +316,7 @@ pub(super) fn watch_statements(network: &Arc<Network>) -> StatementWatch {
             }
         });
     if let Err(error) = begun {
-        silent.halt(format!("nobody can ask the target again: {error}"));
+        silent.halt(format!("the target cannot be asked again: {error}"));
     }
     StatementWatch { _open: Some(open) }
 }

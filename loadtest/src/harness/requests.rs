@@ -158,9 +158,7 @@ fn wait_for_common_start(
     else {
         let shown = humantime::format_rfc3339_seconds(asked);
         return Err(usage_failure(
-            format!(
-                "the load was to start at {shown}, which was over when everything was ready for it"
-            ),
+            format!("the load should start at {shown}, but was not ready until later"),
             Some("give a later `--start-at`, such as a minute from now".to_owned()),
         ));
     };
@@ -353,7 +351,7 @@ fn blocked_by(other: &str, kind: FailureKind) -> RunFailure {
     RunFailure {
         kind,
         message: Redacted::assume(format!(
-            "not started, since `{other}` could not begin; nothing was sent"
+            "not started, because `{other}` could not start; nothing was sent"
         )),
         help: None,
     }
@@ -417,7 +415,7 @@ fn keep_result(
                 // Nothing else will show it.
                 let card = Card::grade(&record, None);
                 print_error(&format!(
-                    "neither journal nor record can be kept, so here is its card:\n{card}"
+                    "neither journal nor record can be written, so here is its card:\n{card}"
                 ));
             }
             written?;
@@ -525,9 +523,9 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "feed `number` failed: it shares its rows as `ids` with `id` of `{owner}`, whose rows are \
-                 others: it has 6 of an iterator, and the other 5 of an iterator; feeds share one \
-                 source, or have names of their own"
+                "feed `number` failed: it shares its rows as `ids` with `id` of `{owner}`, but their rows \
+                 differ: it has 6 of an iterator, and the other 5 of an iterator; use the same source, \
+                 or different names"
             )
         );
     }

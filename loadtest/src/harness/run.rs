@@ -66,7 +66,7 @@ pub(crate) fn prepare_run(
     check_panic_strategy(!cfg!(panic = "abort"))?;
     if !matches!(values, SetupSource::Run) && scenario.definition.starts_target && given.is_none() {
         return Err(usage_failure(
-            "its setup starts a target of its own, which other processes do not share",
+            "its setup starts its own target, which other processes cannot reach",
             Some("give the URL of one target for all with `--base-url`".to_owned()),
         ));
     }
@@ -523,8 +523,8 @@ fn check_panic_strategy(unwinds: bool) -> Result<(), RunFailure> {
         return Ok(());
     }
     Err(usage_failure(
-        "this program was built with `panic = \"abort\"`: the panic of a single step would end it, and \
-         every measurement with it"
+        "this program was built with `panic = \"abort\"`: the panic of a single step would end it, and lose \
+         every measurement"
             .to_owned(),
         Some(
             "remove `panic = \"abort\"` from the profile in `Cargo.toml`, or `-C panic=abort` from RUSTFLAGS"

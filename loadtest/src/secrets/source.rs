@@ -76,9 +76,7 @@ impl fmt::Display for MissingSecret {
         let name = &self.name;
         match &self.why {
             // It may be the secret itself.
-            MissingCause::Misnamed => {
-                f.write_str("`secret(..)` is given what is no name of a variable")
-            }
+            MissingCause::Misnamed => f.write_str("`secret(..)` got an invalid name of a variable"),
             MissingCause::Unset => write!(f, "the secret `{name}` is missing"),
             MissingCause::Empty(SecretPlace::Variable) => write!(f, "the secret `{name}` is empty"),
             MissingCause::Empty(SecretPlace::File(path)) => {
@@ -93,11 +91,11 @@ impl fmt::Display for MissingSecret {
                 "the secret `{name}` is given twice: by `{name}` and by `{name}_FILE`"
             ),
             MissingCause::NoText(SecretPlace::Variable) => {
-                write!(f, "the secret `{name}` is no text in UTF-8")
+                write!(f, "the secret `{name}` is not text in UTF-8")
             }
             MissingCause::NoText(SecretPlace::File(path)) => write!(
                 f,
-                "the secret `{name}`: `{}` is no text in UTF-8",
+                "the secret `{name}`: `{}` is not text in UTF-8",
                 path.display()
             ),
             MissingCause::Unreadable(path, error) => {
@@ -205,7 +203,7 @@ fn read_secret_file(path: &Path) -> Result<String, MissingCause> {
     match read {
         Err(error) => return Err(MissingCause::Unreadable(whole, error.to_string())),
         Ok(read) if read as u64 > MAX_FILE_SIZE => {
-            let why = format!("more than {} KiB are no secret", MAX_FILE_SIZE / 1024);
+            let why = format!("more than {} KiB cannot be a secret", MAX_FILE_SIZE / 1024);
             return Err(MissingCause::Unreadable(whole, why));
         }
         Ok(_) => {}
@@ -281,8 +279,8 @@ mod tests {
         let large = vec![b'a'; 65 * 1024];
         for (bytes, part) in [
             (&b"\n"[..], "is empty: `"),
-            (b"\xff", "is no text in UTF-8"),
-            (&large, "more than 64 KiB are no secret"),
+            (b"\xff", "is not text in UTF-8"),
+            (&large, "more than 64 KiB cannot be a secret"),
         ] {
             let (_folder, path) = file(bytes);
             let why = given(&[("T_FILE", &path)]).unwrap_err();

@@ -38,7 +38,7 @@ impl AddressClass {
             return Self::Loopback;
         }
         if is_metadata(address) {
-            return Self::Never("an address at which a cloud tells a machine its credentials");
+            return Self::Never("an address at which a cloud provides credentials");
         }
         if address.is_unspecified() {
             return Self::Never("the unspecified address");
@@ -48,7 +48,7 @@ impl AddressClass {
         }
         match address {
             IpAddr::V4(v4) if v4.is_link_local() => {
-                Self::Never("a link-local address, as those of cloud metadata are")
+                Self::Never("a link-local address, such as cloud metadata")
             }
             IpAddr::V6(v6) if v6.is_unicast_link_local() => Self::Never("a link-local address"),
             IpAddr::V4(v4) if v4.is_broadcast() => Self::Never("the broadcast address"),

@@ -77,27 +77,27 @@ impl fmt::Display for NotPermitted {
         let Refusal { host, origin, .. } = &**self;
         match self.address {
             Some(address) if address.to_string() != host.trim_matches(['[', ']']) => {
-                write!(f, "`{origin}` ({address}) may not be tested")?;
+                write!(f, "`{origin}` ({address}) is not a permitted target")?;
             }
-            _ => write!(f, "`{origin}` may not be tested")?,
+            _ => write!(f, "`{origin}` is not a permitted target")?,
         }
         let file = self.file.as_ref().map(|file| file.display().to_string());
         let file = file.as_deref().unwrap_or("loadtest.toml");
         match &self.why {
             RefusalCause::Never(what) => write!(f, ": it is {what}, which no entry permits")?,
             RefusalCause::Offline => f.write_str(
-                " with `--offline` (LOADTEST_OFFLINE), by which only loopback and what the scenario starts can be \
-                 reached",
+                " with `--offline` (LOADTEST_OFFLINE), which only permits loopback and targets that the scenario \
+                 starts",
             )?,
             RefusalCause::NotListed { instead: Some(instead) } => write!(
                 f,
-                ": `{file}` lists {instead}, and scheme, host and port have to be the same"
+                ": `{file}` lists {instead}; scheme, host and port must be the same"
             )?,
             RefusalCause::NotListed { instead: None } => {
                 write!(
                     f,
-                    "; besides loopback and targets that the scenario started itself only those that `{file}` \
-                     lists may be: `[[targets]]` with `host = \"{}\"`{} and `owner = \"..\"`",
+                    "; load may go to this machine, to targets that the scenario starts, and to hosts listed in `{file}`. \
+                     Add `[[targets]]` with `host = \"{}\"`{} and `owner = \"..\"`",
                     host.trim_matches(['[', ']']),
                     entry_keys(origin)
                 )?;

@@ -52,10 +52,10 @@ mod system {
 
     pub(super) fn enter_namespace() -> Result<Offline, OfflineDenied> {
         let before = current_namespace()
-            .map_err(|error| system_failure("could not look at the network", &error))?;
+            .map_err(|error| system_failure("could not inspect the network", &error))?;
         // Inside a user namespace, no user exists until one is mapped.
         let process = fs::metadata("/proc/self")
-            .map_err(|error| system_failure("could not see who runs it", &error))?;
+            .map_err(|error| system_failure("could not read its user", &error))?;
         match unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET) {
             Ok(()) => {}
             // It may be kept from the network already: `docker run --network none`.
@@ -66,9 +66,9 @@ mod system {
             .map_err(|error| system_failure("could not stay the same user", &error))?;
         raise_loopback().map_err(|error| system_failure("could not set loopback up", &error))?;
         let offline = read_interfaces()
-            .map_err(|error| system_failure("could not look at the network", &error))?;
+            .map_err(|error| system_failure("could not inspect the network", &error))?;
         if offline.namespace == before {
-            let same = io::Error::other("it is still the one of before");
+            let same = io::Error::other("the network did not change");
             return Err(system_failure("could not leave the network", &same));
         }
         Ok(offline)
@@ -177,8 +177,9 @@ mod system {
         }
     }
 
-    const NOT_OFFLINE: &str = "this load test cannot be kept from the network, so nothing was run";
-    const ELSEWHERE: &str = "where nothing can be allowed, run all of it where there is no network: \
+    const NOT_OFFLINE: &str =
+        "this load test cannot be isolated from the network, so nothing was run";
+    const ELSEWHERE: &str = "if that is not possible, run everything without a network: \
                              `docker run --network none ..`";
 
     /// The settings that are known to forbid it.
@@ -210,7 +211,10 @@ mod system {
             .map(|(_, _, remedy)| format!("`sudo sysctl -w {remedy}`"))
             .collect();
         match remedies.as_slice() {
-            [] => "a container has to allow `unshare` with new user namespaces (its seccomp profile); ".to_owned(),
+            [] => {
+                "a container must allow `unshare` with new user namespaces (its seccomp profile); "
+                    .to_owned()
+            }
             all => format!("{} allows it; ", all.join(" and ")),
         }
     }

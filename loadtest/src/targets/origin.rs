@@ -41,13 +41,13 @@ impl Origin {
         let uri: Uri = url.parse().map_err(|error| format!("{error}"))?;
         let scheme = match uri.scheme_str().map(Scheme::from_name) {
             Some(Some(scheme)) if !scheme.is_http() => scheme,
-            _ => return Err("it begins with `tcp://`, `tls://` or `udp://`".into()),
+            _ => return Err("it must start with `tcp://`, `tls://` or `udp://`".into()),
         };
         let has_path = uri
             .path_and_query()
             .is_some_and(|path| path.as_str() != "/");
         if has_path || url.contains('@') {
-            return Err("it has to be a host and a port alone".into());
+            return Err("it must be only a host and a port".into());
         }
         Self::with_scheme(scheme, &uri)
     }

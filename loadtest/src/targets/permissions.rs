@@ -84,7 +84,7 @@ pub(crate) fn running_package() -> PathBuf {
 fn read_regular_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = std::fs::metadata(path)?;
     if !file.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     if file.len() > MAX_CONFIGURATION_BYTES {
         return Err(io::Error::other("it is larger than 1 MiB"));
@@ -328,7 +328,7 @@ mod tests {
         let package = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/zero", package.path().join(FILE_NAME)).unwrap();
         let error = Permissions::of_package(package.path(), false).unwrap_err();
-        assert!(error.to_string().contains("no regular file"), "{error}");
+        assert!(error.to_string().contains("not a regular file"), "{error}");
     }
 
     #[test]

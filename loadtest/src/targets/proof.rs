@@ -48,12 +48,12 @@ impl Statement {
             let (key, value) = line
                 .split_once(':')
                 .map(|(key, value)| (key.trim(), value.trim()))
-                .ok_or_else(|| format!("line {number} is no `key: value`"))?;
+                .ok_or_else(|| format!("line {number} is not `key: value`"))?;
             let wrong = |wanted: &str| format!("line {number}: `{key}` is {wanted}");
             match (number, key) {
                 (1, "loadtest") if value == "1" => {}
                 (1, "loadtest") => return Err(format!("it is of version {value:.20}, not 1")),
-                (1, _) => return Err("it does not begin with `loadtest: 1`".to_owned()),
+                (1, _) => return Err("it does not start with `loadtest: 1`".to_owned()),
                 (_, "owner") => value.clone_into(&mut statement.owner),
                 (_, "max-rate") => {
                     let rate = parse_rate(value).map_err(|_| wrong("a rate: `200/s`"))?;
@@ -86,7 +86,7 @@ impl Statement {
     pub(crate) fn permits(&self, entry: &ListedTarget, now: SystemTime) -> Result<(), String> {
         if !self.owner.eq_ignore_ascii_case(&entry.owner) {
             return Err(format!(
-                "it names another owner than line {} of `loadtest.toml`, which is `{}`",
+                "its owner differs from line {} of `loadtest.toml`, which names `{}`",
                 entry.line, entry.owner
             ));
         }
@@ -139,11 +139,11 @@ mod tests {
     fn anything_else_does_not() {
         for (file, keys, told) in [
             ("", "", "it names no `owner`"),
-            ("<!doctype html>", "", "line 1 is no `key: value`"),
+            ("<!doctype html>", "", "line 1 is not `key: value`"),
             (
                 "owner: ada@shop.test",
                 "",
-                "it does not begin with `loadtest: 1`",
+                "it does not start with `loadtest: 1`",
             ),
             (
                 "loadtest: 2\nowner: ada@shop.test",
@@ -153,7 +153,7 @@ mod tests {
             (
                 "loadtest: 1\nowner: eve@shop.test",
                 "",
-                "another owner than line 1",
+                "its owner differs from line 1",
             ),
             (
                 "loadtest: 1\nowner: ada@shop.test\npaths: /api",

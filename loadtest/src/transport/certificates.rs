@@ -57,7 +57,7 @@ pub(super) fn read_identity(
         Ok(key) => key,
         Err(pem::Error::NoItemsFound) if is_encrypted_key(&text) => {
             return Err(file.bad_file(
-                "its private key is encrypted, and there is nobody to ask for the password; \
+                "its private key is encrypted, and its password is not known; \
                  decrypt it: `openssl pkey -in client.pem -out key.pem`",
             ));
         }
@@ -68,14 +68,14 @@ pub(super) fn read_identity(
     };
     if is_encrypted_key(&text) {
         return Err(file.bad_file(
-            "its private key is encrypted, and there is nobody to ask for the password; \
+            "its private key is encrypted, and its password is not known; \
              decrypt it: `openssl pkey -in client.pem -out key.pem`",
         ));
     }
     CertifiedKey::from_der(certificates, key, provider).map_err(|error| {
         file.bad_file(&match error {
             rustls::Error::InconsistentKeys(_) => {
-                "its private key is not that of its first certificate".to_owned()
+                "its private key does not belong to its first certificate".to_owned()
             }
             error => format!("certificate and key cannot be used: {error}"),
         })
@@ -106,7 +106,7 @@ impl PemFile {
     ) -> Result<Vec<CertificateDer<'static>>, NetworkError> {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(text)
             .collect::<Result<_, _>>()
-            .map_err(|error| self.bad_file(&format!("it is no PEM file: {error}")))?;
+            .map_err(|error| self.bad_file(&format!("it is not a PEM file: {error}")))?;
         if certificates.is_empty() {
             return Err(self.bad_file(&format!(
                 "it holds no certificate (`-----BEGIN CERTIFICATE-----`); {}",

@@ -156,13 +156,15 @@ fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
     if name.ends_with("gzip") && !body.starts_with(&GZIP_MAGIC) {
         return Err(Failure::new(
             ErrorKind::BodyDecode,
-            format!("the body is no `{name}` data, though its `content-encoding` says so"),
+            format!("the body is not `{name}` data, though its `content-encoding` says so"),
         ));
     }
     let mut decoder = make_decoder(name, body).ok_or_else(|| {
         Failure::new(
             ErrorKind::BodyDecode,
-            format!("the body is encoded as `{name}`, which was not asked for and cannot be read"),
+            format!(
+                "the body is encoded as `{name}`, which was not requested and cannot be decoded"
+            ),
         )
     })?;
     let mut plain = Vec::with_capacity(body.len().saturating_mul(4).min(UNCHECKED_SIZE));
@@ -179,7 +181,7 @@ fn decode_step(name: &str, body: &[u8]) -> Result<Vec<u8>, Failure> {
                     io::ErrorKind::UnexpectedEof => {
                         format!("the `{name}` data of the body ends early")
                     }
-                    _ => format!("the body is no valid `{name}` data: {error}"),
+                    _ => format!("the body is not valid `{name}` data: {error}"),
                 };
                 return Err(Failure::new(ErrorKind::BodyDecode, message));
             }

@@ -229,7 +229,7 @@ impl Connection {
         mut begin_stage: impl FnMut(CallStage),
     ) -> Result<Self, Failure> {
         if !origin.scheme.is_tls() {
-            let words = format!("HTTP/3 is spoken over `https://` alone, and this is {origin}");
+            let words = format!("HTTP/3 needs `https://`, and this is {origin}");
             return Err(Failure::new(ErrorKind::TlsProtocol, words));
         }
         let begin = Instant::now();
@@ -334,7 +334,7 @@ fn no_http2(purpose: Purpose) -> Failure {
     let words = match purpose {
         Purpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
         Purpose::Requests | Purpose::Sharing | Purpose::Upgrade => {
-            "the target does not offer HTTP/2, which `http = 2` asks for"
+            "the target does not offer HTTP/2, which `http = 2` requires"
         }
     };
     Failure::new(ErrorKind::TlsProtocol, words)

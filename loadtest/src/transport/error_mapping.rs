@@ -160,22 +160,22 @@ fn certificate_reason(error: &CertificateError) -> Option<String> {
             date(*not_before)
         )),
         CertificateError::UnknownIssuer => {
-            Some("the certificate is signed by nobody we trust".to_owned())
+            Some("no trusted authority signed the certificate".to_owned())
         }
         CertificateError::Other(_) if error.to_string().contains(IS_AUTHORITY) => {
-            Some("the certificate is that of an authority, and not trusted itself".to_owned())
+            Some("the certificate belongs to an authority, and is not trusted itself".to_owned())
         }
         _ => None,
     }
 }
 
 /// Help for a server that asks the client for a certificate.
-const CLIENT_CERTIFICATE_HELP: &str = "; the target wants to know the client: `identity = \"certs/client.pem\"` with a certificate \
+const CLIENT_CERTIFICATE_HELP: &str = "; the target asks for a client certificate: set `identity = \"certs/client.pem\"` with a certificate \
      that it trusts";
 
 /// Help for a response that does not begin with a version of HTTP.
 const NOT_HTTP1_HELP: &str =
-    "; a target that speaks HTTP/2 alone needs `http = 2`, one that speaks TLS `https://`";
+    "; a target that only speaks HTTP/2 needs `http = 2`, a target with TLS `https://`";
 
 /// There is a connection, but no head of an answer came over it.
 pub(super) fn head_failure(
@@ -276,7 +276,7 @@ pub(super) fn closed_connection(end: ConnectionEnd, reason: Option<&str>) -> Fai
             let whole = Duration::from_millis(rest.as_millis() as u64);
             let rest = loadtest_model::display::format_span(whole);
             let words = format!(
-                "the kept connection had rested for {rest}, and ended as the request was sent{reason}; a longer keep-alive \
+                "the kept connection had been idle for {rest}, and ended while the request was sent{reason}; a longer keep-alive \
                  time of the target avoids it, or `retry(1, on = reset)`"
             );
             (ErrorKind::ClosedReused, words)

@@ -64,7 +64,9 @@ impl<'a> GraphAnswer<'a> {
     /// It is no object of JSON: serde takes a list for one too.
     pub(crate) fn read(body: &'a [u8]) -> serde_json::Result<Self> {
         if body.trim_ascii_start().starts_with(b"[") {
-            return Err(serde_json::Error::custom("an answer of GraphQL is no list"));
+            return Err(serde_json::Error::custom(
+                "an answer of GraphQL is not a list",
+            ));
         }
         serde_json::from_slice(body)
     }

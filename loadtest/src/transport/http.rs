@@ -364,7 +364,7 @@ impl HttpTransport {
             Failure::new(
                 ErrorKind::GuardBlocked,
                 format!(
-                    "`{}` may not be tested: {reason}; nothing was sent",
+                    "`{}` is not a permitted target: {reason}; nothing was sent",
                     redact::redact(&uri.to_string())
                 ),
             )

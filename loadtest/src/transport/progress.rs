@@ -255,24 +255,24 @@ impl CallStage {
         let (kind, what) = match self {
             Self::Lookup => (ErrorKind::TimeoutConnect, "no address of the host"),
             Self::Connect => (ErrorKind::TimeoutConnect, "no connection"),
-            Self::Handshake => (ErrorKind::TimeoutConnect, "no end of the TLS handshake"),
+            Self::Handshake => (ErrorKind::TimeoutConnect, "the TLS handshake did not end"),
             #[cfg(feature = "http3")]
             Self::Quic(address) => {
                 let words = format!(
-                    "no end of the QUIC handshake with {address} over UDP within {timeout:?}; is HTTP/3 enabled there, and \
+                    "the QUIC handshake with {address} over UDP did not end within {timeout:?}; is HTTP/3 enabled there, and \
                      does the network let UDP pass?"
                 );
                 return Failure::new(ErrorKind::TimeoutConnect, words);
             }
             Self::Stream => (
                 ErrorKind::TimeoutConnect,
-                "no free stream of a shared connection (one until the SETTINGS of the target come)",
+                "no free stream of a shared connection (one until the SETTINGS of the target arrive)",
             ),
             Self::Head if is_waiting => (
                 ErrorKind::TimeoutIdle,
-                "the target stopped reading the request, and took no more of it",
+                "the target stopped reading the request",
             ),
-            Self::Head => (ErrorKind::TimeoutHead, "no head of an answer"),
+            Self::Head => (ErrorKind::TimeoutHead, "no head of the answer"),
             Self::Body => (ErrorKind::TimeoutTotal, "no complete answer"),
         };
         Failure::new(kind, format!("{what} within {timeout:?}"))

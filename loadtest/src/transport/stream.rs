@@ -348,7 +348,7 @@ fn find_framing(headers: &HeaderMap, format: StreamFormat) -> Result<Framing, Fa
             let found = text(&CONTENT_TYPE);
             found.and_then(Framing::from_content_type).ok_or_else(|| {
                 let found = found.map_or_else(|| "no content-type".to_owned(), |found| format!("content-type {found}"));
-                let words = format!("the answer is no stream of events: {found}; with `format = events` or `format = lines` it is read as one");
+                let words = format!("the answer is not a stream of events: {found}; `format = events` or `format = lines` reads it as one");
                 Failure::new(ErrorKind::HeadMalformed, words)
             })
         }
@@ -391,7 +391,7 @@ pub(crate) fn silence(idle: Duration) -> Failure {
 }
 
 pub(crate) fn too_much() -> Failure {
-    let words = "the stream has more than 16 MiB of data or 100,000 events; `Events<()>` keeps the times alone, of 1,000,000";
+    let words = "the stream has more than 16 MiB of data or 100,000 events; `Events<()>` keeps only the times, up to 1,000,000";
     Failure::new(ErrorKind::BodyTooLarge, words)
 }
 

@@ -592,7 +592,7 @@ fn what_cannot_be_sent_is_invalid_and_says_why() {
     );
     assert_eq!(
         next(),
-        "header `bad\\nname`: a name is made of letters, digits and signs such as `-` and `_`, without \
+        "header `bad\\nname`: a name consists of letters, digits and signs such as `-` and `_`, without \
          spaces"
     );
     assert_eq!(

@@ -84,7 +84,7 @@ fn an_impossible_figure_is_named() {
         (
             format!("{steady}/journey/started"),
             json!(u64::MAX),
-            "`started`: 18446744073709551615 is more than any run comes to",
+            "`started`: 18446744073709551615 is more than any run can have",
         ),
         (
             format!("{steady}/steps/0/satisfied"),
@@ -94,7 +94,7 @@ fn an_impossible_figure_is_named() {
         (
             format!("{steady}/steps/0/ok"),
             json!(u64::MAX),
-            "`ok`: 18446744073709551615 is more than any run comes to",
+            "`ok`: 18446744073709551615 is more than any run can have",
         ),
         (
             "/scenarios/0/plan/grading/0/budget".to_owned(),

@@ -90,7 +90,7 @@ fn operations_are_timed_graded_and_counted_in_their_rows() {
     assert!(step.statuses.is_empty());
     // A step that measured nothing has no grade, and the card says how it gets one.
     assert_eq!(card.steps[1].grade, None);
-    let note = "Not graded, since they measured nothing: look. An `async` step is measured by what it sends with \
+    let note = "Not graded, because they measured nothing: look. An `async` step is measured by what it sends with \
                 `http`, and by what it gives to `vu.measure(..)`.";
     assert!(
         card.notes.iter().any(|known| known == note),
@@ -368,16 +368,16 @@ fn forbidden() {
 fn only_what_is_permitted_can_be_connected_to() {
     let run = Run::new(forbidden()).load(Load::iterations(1, 1));
     let card = run.without_validity().run_blocking().unwrap();
-    let listed = "; besides loopback and targets that the scenario started itself only those that `loadtest.toml` lists \
-                  may be: `[[targets]]` with `host = \"192.0.2.1\"`, `scheme = \"tcp\"`, `port = 9` and `owner = \"..\"`; \
+    let listed = "; load may go to this machine, to targets that the scenario starts, and to hosts listed in `loadtest.toml`. Add \
+                  `[[targets]]` with `host = \"192.0.2.1\"`, `scheme = \"tcp\"`, `port = 9` and `owner = \"..\"`; \
                   nothing was sent";
     let usable = "write for example `tcp://127.0.0.1:5432`";
     let expected = [
-        ("guard.blocked", 1, format!("`tcp://192.0.2.1:9` may not be tested{listed}")),
+        ("guard.blocked", 1, format!("`tcp://192.0.2.1:9` is not a permitted target{listed}")),
         (
             "guard.blocked",
             1,
-            "`tcp://db.example.com:5432` may not be tested: it was not known before the run; name it in `reaches` of the \
+            "`tcp://db.example.com:5432` is not a permitted target: it was not known before the run; name it in `reaches` of the \
              scenario; nothing was sent"
                 .to_owned(),
         ),
@@ -385,7 +385,7 @@ fn only_what_is_permitted_can_be_connected_to() {
             "step.error",
             1,
             format!(
-                "`http://127.0.0.1:80` cannot be connected to: it begins with `tcp://`, `tls://` or `udp://`; {usable}"
+                "`http://127.0.0.1:80` cannot be connected to: it must start with `tcp://`, `tls://` or `udp://`; {usable}"
             ),
         ),
         (

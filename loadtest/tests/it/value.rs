@@ -397,7 +397,7 @@ fn a_run_whose_control_was_used_before_does_not_begin() {
     let run = run.base_url(server.url()).control(&control);
     let error = run.run_blocking().unwrap_err();
     assert_eq!(error.kind, FailureKind::Interrupted);
-    assert_eq!(error.message, "stopped before the load began");
+    assert_eq!(error.message, "stopped before the load started");
 }
 
 /// A failed step, or check, ends the journey.

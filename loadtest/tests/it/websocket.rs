@@ -396,7 +396,7 @@ fn each_failure_of_a_wait_has_its_kind() {
             b"".as_slice(),
             "timeout.event",
             None,
-            "nothing that was waited for came within 200ms",
+            "the awaited message did not arrive within 200ms",
         ),
         (
             b"\x88\x06\x03\xf3oops",
@@ -607,7 +607,7 @@ fn a_target_that_reads_nothing_fails_what_is_sent_to_it_and_is_named_as_the_caus
     );
     for words in [flood, ask] {
         assert!(
-            words.contains("of what was sent wait for the target, which does not read them"),
+            words.contains("of the sent data: it is overloaded"),
             "{words}"
         );
     }

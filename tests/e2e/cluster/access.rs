@@ -107,7 +107,7 @@ fn the_documented_server_is_encrypted_and_knows_its_users() {
     let broker = Broker::guarded(folder, "tls");
     let stranger = Sandbox::with(&ca);
     let list = stranger.call().arg("agents").line(&broker.option());
-    list.run().exits(1).says(&["does not let us in"]);
+    list.run().exits(1).says(&["refuses us"]);
     make_run(broker, &agent, &controller);
 }
 
@@ -161,7 +161,7 @@ fn each_role_needs_no_more_than_its_permissions() {
     let list = sandbox.call().arg("agents").line(&broker.option());
     list.run()
         .exits(1)
-        .says(&["does not let us in", "authorization violation"]);
+        .says(&["refuses us", "authorization violation"]);
     make_run(broker, &agent, &controller);
 }
 

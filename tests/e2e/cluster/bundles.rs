@@ -191,7 +191,7 @@ fn an_agent_without_a_key_takes_no_bundle() {
         .line("run --sign key --bundle a.bundle");
     call.run()
         .exits(2)
-        .says(&["`--sign` is about a run of agents"]);
+        .says(&["`--sign` is only for a run with agents"]);
 }
 
 /// As `docs/scale.md` has them.

@@ -43,7 +43,7 @@ fn a_killed_agent_ends_the_run_and_is_named() {
         panic!("{:?}", record.end.ending);
     };
     assert!(
-        reason.contains("was lost: it said nothing for 3.5 s"),
+        reason.contains("was lost: it was silent for 3.5 s"),
         "{reason}"
     );
     let lost: Vec<bool> = record
@@ -122,7 +122,7 @@ fn what_agents_measured_without_their_controller_is_merged() {
     for agent in &mut cluster.agents {
         agent
             .running
-            .wait_until_it_says("the load is stopped: the controller said nothing for 5 s");
+            .wait_until_it_says("the load is stopped: the controller was silent for 5 s");
         // It is free again, and waits for nobody.
         agent.running.wait_until_it_says("Finished its shard of ");
     }
@@ -146,9 +146,7 @@ fn an_agent_that_is_told_to_stop_says_so() {
     cluster.agents[0].running.signal(Signal::TERM);
     let output = run.running.output();
     assert!(
-        output
-            .stderr
-            .contains("gave up: the agent was told to stop"),
+        output.stderr.contains("gave up: the agent was stopped"),
         "{output}"
     );
     let record = run.sandbox.record();
@@ -237,7 +235,7 @@ fn an_agent_that_stood_still_is_lost_and_delivers_what_it_measured() {
     cluster.wait_for_load(40);
     cluster.agents[0].running.signal(Signal::STOP);
     run.running
-        .wait_until_it_says("was lost: it said nothing for 3.5 s");
+        .wait_until_it_says("was lost: it was silent for 3.5 s");
     cluster.agents[0].running.signal(Signal::CONT);
     run.running.output().exits(102);
     let record = run.sandbox.record();
@@ -263,7 +261,7 @@ fn run_without_server() -> (Cluster<2>, ClusterRun) {
 
 fn agents_stop_without_their_server() {
     let (_cluster, run) = run_without_server();
-    let words = "no NATS server answers any more";
+    let words = "the NATS server no longer answers";
     run.running.output().exits(102).says(&[words]);
 }
 

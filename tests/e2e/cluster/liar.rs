@@ -211,7 +211,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
             liar.send_frame(|frame| frame.windows.steady.journey.started = u64::MAX);
         },
         102,
-        "more than any run comes to",
+        "more than any run can have",
     ),
     (
         "figures that contradict each other",
@@ -234,7 +234,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
             liar.send_frame(|frame| frame.second = u32::MAX - 1);
         },
         102,
-        "which no run comes to",
+        "which no run can have",
     ),
     (
         "a second twice",
@@ -298,7 +298,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
             liar.send_parcel(&head, b"{\"lost\":{\"spans\":1}}\n");
         },
         102,
-        "spans that it was not asked for",
+        "spans that were not requested",
     ),
     (
         "in the name of another",
@@ -310,7 +310,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
         },
         102,
         // It is not known whose word that is, so it is nobody's.
-        "said nothing for",
+        "was silent for",
     ),
     (
         "another load",

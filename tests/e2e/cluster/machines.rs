@@ -34,7 +34,7 @@ fn another_build_is_refused_by_name() {
     let cluster = Cluster::of(broker, [agent]);
     let run = cluster.run("single --iterations 5 --wait 1s");
     run.running.output().exits(1).says(&[
-        "0 of 1 agent came in 1 s",
+        "0 of 1 agent connected within 1 s",
         "has another build of `site::load::single`",
         "with `bundle` or `--binary`",
     ]);

@@ -108,7 +108,7 @@ fn agents_are_listed_and_refused_by_name() {
         .run(&wait, &server)
         .run()
         .exits(1)
-        .says(&["1 of 2 agents came in 1 s", "cargo loadtest agent"]);
+        .says(&["1 of 2 agents connected within 1 s", "cargo loadtest agent"]);
     assert_eq!(server.recorded().len(), 0);
     assert!(agent.sandbox.runs().is_empty());
     drop(broker);
@@ -151,11 +151,11 @@ fn what_agents_cannot_do_is_refused_before_they_are_waited_for() {
         ),
         (
             "single --wait 5s".to_owned(),
-            "`--wait` is about a run of agents",
+            "`--wait` is only for a run with agents",
         ),
         (
             format!("single --wait 5s {option}"),
-            "how many agents make the load is not given",
+            "the number of agents is missing",
         ),
     ] {
         let output = sandbox.run(&line, &server).run().exits(2);
@@ -176,7 +176,9 @@ fn what_agents_cannot_do_is_refused_before_they_are_waited_for() {
         let run = sandbox
             .run(&line, &server)
             .env("LOADTEST_CLUSTER_AGENTS", "2");
-        run.run().exits(1).says(&["0 of 2 agents came in 1 s"]);
+        run.run()
+            .exits(1)
+            .says(&["0 of 2 agents connected within 1 s"]);
     }
     let sandbox = Sandbox::with("[cluster]\nmin_share = \"95%\"\n");
     let line = format!("single --agents 1 {option}");
@@ -194,7 +196,10 @@ fn an_agent_that_differs_is_told_while_others_are_waited_for() {
     run.running
         .wait_until_it_says("has another build of `site::load::single`");
     let said = run.running.said();
-    assert!(said.contains("for 1 agent, none is there yet"), "{said}");
+    assert!(
+        said.contains("for 1 agent, none is connected yet"),
+        "{said}"
+    );
     assert_eq!(said.matches(&reason).count(), 1, "{said}");
     send(run.running.process(), Signal::INT);
     run.running.output().exits(105);

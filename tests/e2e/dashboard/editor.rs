@@ -372,7 +372,7 @@ fn a_change_that_somebody_else_made_is_not_overwritten() {
     let stays = "document.querySelector('#step-login [data-move=down]:disabled').title";
     assert_eq!(
         browser.value(stays),
-        "`orders` needs `login`, which has to stay before it"
+        "`orders` needs `login`, which must stay before it"
     );
     // A step with a comment is removed when that is confirmed.
     browser.click_on("#step-browse button[name=remove]");

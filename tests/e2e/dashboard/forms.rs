@@ -25,7 +25,7 @@ fn a_notice_is_shown_once_and_in_no_other_tab() {
     let sandbox = Sandbox::new();
     let dashboard = Dashboard::start(&sandbox, "");
     let cookie = dashboard.sign_in();
-    let words = "choose a scenario to run";
+    let words = "select a scenario to run";
     let answer = dashboard.send_form(&cookie, "/runs/start", "how=turn");
     assert_eq!(status(&answer), 303, "{answer}");
     let address = location(&answer);
@@ -50,7 +50,7 @@ fn what_is_wrong_stands_at_its_field_and_what_was_entered_stays() {
             "/new/preview",
             "file=tests/load.rs&name=a+b&method=get&url=/a+b&rate=0/s".to_owned(),
             &[
-                "`a b` is no name of a function",
+                "`a b` is not a valid name of a function",
                 "value=\"a b\"",
                 "a URL cannot contain ' '",
                 "value=\"/a b\"",
@@ -196,7 +196,7 @@ fn runs_are_found_by_text_and_deleted_when_that_is_confirmed() {
     assert!(page.contains(&strict) && !page.contains(&single), "{page}");
     assert!(page.contains("value=\"STRICT site\""), "{page}");
     let page = dashboard.page(&cookie, "/runs?text=nobody");
-    assert!(page.contains("No run is like that."), "{page}");
+    assert!(page.contains("No run matches."), "{page}");
 
     let form = format!("run={single}&run={strict}");
     let asked = dashboard.send_form(&cookie, "/runs/remove", &form);
@@ -230,7 +230,7 @@ fn runs_are_found_by_text_and_deleted_when_that_is_confirmed() {
         &format!("run={under_way}&confirmed=yes"),
     );
     let page = dashboard.page(&cookie, &location(&answer));
-    assert!(page.contains("is under way"), "{page}");
+    assert!(page.contains("is in progress"), "{page}");
     running.signal(Signal::INT);
     running.output().exits(105);
     assert_eq!(sandbox.runs().len(), 2);

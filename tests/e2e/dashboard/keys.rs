@@ -146,7 +146,7 @@ fn letters_are_text_in_a_field_and_can_be_switched_off() {
 /// Waits until the compiler has said that nothing reads the token that is left.
 #[track_caller]
 fn wait_for_warning(browser: &mut Browser) {
-    browser.wait_until_there_is("[aria-label='Messages of the compiler']");
+    browser.wait_until_there_is("[aria-label='Compiler messages']");
     wait_for_words(browser, "field `token` is never read");
 }
 

@@ -148,7 +148,7 @@ fn a_second_run_waits_for_the_first_and_can_be_taken_back() {
     browser.visit(&dashboard.url("/"));
     start_run(&mut browser, "site::load::strict", &server, &load);
     browser.wait_until_there_is("form[action='/runs/unqueue'] button");
-    assert!(text_of(&mut browser, "#progress").contains("It waits for the run under way."));
+    assert!(text_of(&mut browser, "#progress").contains("It starts when the current run ends."));
     browser.click_on("form[action='/runs/unqueue'] button");
     browser.wait_until_there_is(".notice.t-good");
     assert_eq!(sandbox.runs().len(), 1);
@@ -162,7 +162,7 @@ fn a_second_run_waits_for_the_first_and_can_be_taken_back() {
     });
     let output = dashboard.end().exits(0);
     assert!(
-        output.stderr.contains("Stopping the run under way"),
+        output.stderr.contains("Stopping the current run"),
         "{output}"
     );
     assert_eq!(sandbox.record().end.ending, EndReason::Interrupted);

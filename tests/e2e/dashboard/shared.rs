@@ -99,7 +99,7 @@ fn members_do_what_their_level_permits_and_others_see_nothing() {
         let answer = ask(port, "mallory", "GET", path, "");
         assert_eq!(status(&answer), 403, "{answer}");
         assert!(
-            answer.contains("`mallory` (by the proxy) is no member"),
+            answer.contains("`mallory` (by the proxy) is not a member"),
             "{answer}"
         );
     }
@@ -186,7 +186,7 @@ fn behind_nginx_a_tester_runs_what_is_there() {
     assert_eq!(status(&exchange(nginx.port, "GET", "/", &[], "")), 401);
     let answer = ask("mallory", "GET", "/", "");
     assert!(
-        answer.contains("`mallory` (by the proxy) is no member"),
+        answer.contains("`mallory` (by the proxy) is not a member"),
         "{answer}"
     );
 

@@ -67,7 +67,7 @@ fn what_is_not_there_is_said_with_the_next_step() {
         (
             &format!("{scenario}/try"),
             200,
-            &["One journey is run, without think times."],
+            &["Runs one journey without think times."],
         ),
         (
             "/scenarios/site::load::nobody",
@@ -138,7 +138,7 @@ fn what_went_wrong_is_said_in_the_words_of_the_command() {
         &cookie,
         "/settings",
         200,
-        &["everything is built in"],
+        &["all values are built-in"],
     );
     dashboard.end().exits(0);
 }
@@ -152,10 +152,16 @@ fn a_run_says_what_it_waits_for_and_why_it_died() {
     let waiting = sandbox.tool("run", line).env("SITE_DEAF", &file).start();
     wait_for("the target", || fs::read(&file).ok());
     let run = format!("/runs/{}", sandbox.only_run().name());
-    assert_words(&dashboard, &cookie, &run, 200, &["The load has not begun"]);
+    assert_words(
+        &dashboard,
+        &cookie,
+        &run,
+        200,
+        &["The load has not started"],
+    );
     waiting.signal(Signal::INT);
     waiting.output().exits(105);
-    let reason = "stopped before the load began";
+    let reason = "stopped before the load started";
     assert_words(&dashboard, &cookie, &run, 200, &["DID NOT RUN", reason]);
 
     let line = "--exact site::load::own --users 2 --duration 1h";
@@ -218,7 +224,7 @@ fn runs_that_are_damaged_or_cannot_be_compared_have_reasons() {
         (
             format!("/compare?run={one}&run={other}&run=x"),
             400,
-            &["choose two runs"],
+            &["select two runs"],
         ),
     ] {
         assert_words(&dashboard, &cookie, &path, code, words);

@@ -114,7 +114,7 @@ fn what_is_wrong_with_a_source_is_told_before_the_run() {
         ),
         (
             source("a", &page.url(), "jobs", ", where = { mode = \"/user(/\" }"),
-            "has `/user(/`, which is no regular expression: unclosed group",
+            "has `/user(/`, which is not a regular expression: unclosed group",
         ),
         (
             source("a", "http://ada:canary@127.0.0.1:1", "jobs", ""),
@@ -189,6 +189,6 @@ fn offline_runs_ask_what_is_here() {
     let run = sandbox.run("single --iterations 3", &target);
     let output = run.env("LOADTEST_OFFLINE", "1").run();
     output.says(&[
-        "observe `far`: an offline run asks nothing of another machine, and its limit is not judged",
+        "observe `far`: an offline run queries no other machine, and its limit is not judged",
     ]);
 }

@@ -139,7 +139,7 @@ fn a_condition_of_a_search_has_to_be_on_what_is_observed() {
     search("observed(quue).max < 8, observed(db).max < 1, observed(queue).p95 < 1")
         .exits(2)
         .says(&[
-            "nothing is observed that is called `quue`; did you mean `queue`?",
+            "no observed figure has the name `quue`; did you mean `queue`?",
             "there is `queue`, `target cpu`, `target memory`",
             "`p95 < 1` is a limit of `p95`, which is no figure",
         ]);
@@ -161,7 +161,7 @@ fn a_source_that_falls_silent_holds_no_limit() {
     let target = Server::start(shop);
     let output = sandbox.run(LOAD, &target).run();
     output.exits(99).prints(&[
-        "max of `queue` is not known, and must be < 5: there is a value in 0 of ",
+        "max of `queue` is not known, and must be < 5: values cover only 0 of ",
         "503 Service Unavailable",
     ]);
 }

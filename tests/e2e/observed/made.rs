@@ -198,7 +198,7 @@ fn what_only_rises_is_not_said_to_move_together() {
     let rising = Shape::RateStages {
         stages: vec![rising].into(),
     };
-    let only_rose = "the load only rose, and with it everything does";
+    let only_rose = "the load only rose, and so did everything else";
     for (shape, told) in [(STEADY, None), (rising, Some(only_rose))] {
         let sandbox = Sandbox::new();
         make_run(&sandbox, "20261121-143005-aaaa", shape, |second| Second {

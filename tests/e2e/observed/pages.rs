@@ -47,7 +47,7 @@ fn figures_of_a_page_are_in_every_report() {
     let output = sandbox.run(&format!("{LOAD} {exports}"), &target).run();
     output.exits(0).says(&[
         "warning: observe `node`, http://",
-        "there is no value yet of `empty`",
+        "there is no value of `empty` yet",
     ]);
     let record = sandbox.record();
     assert_always(&record, "node memory", 1.5e9);
@@ -110,7 +110,7 @@ fn bad_pages_cost_their_own_figures_and_nothing_else() {
         (
             "binary",
             Server::start(|_| Reply::status(200).body(vec![0xff; 100])),
-            Some("its answer is no text"),
+            Some("its answer is not text"),
         ),
         (
             "moved",

@@ -84,6 +84,6 @@ fn a_query_that_is_none_is_told_and_holds_no_limit() {
     let nothing = call("sum(no_such)", limit);
     nothing
         .exits(99)
-        .says(&["there is no value yet of its query"])
+        .says(&["there is no value of its query yet"])
         .prints(&["max of `queue` is not known, and must be < 100"]);
 }

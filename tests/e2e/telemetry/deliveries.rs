@@ -29,8 +29,8 @@ pub(super) fn trials() -> Vec<Trial> {
 
 fn max_series_holds_and_what_is_folded_is_told_before_the_load() {
     let target = Server::start(|_| Reply::status(200).body("four"));
-    let folded = "the requests of each step that sends for itself are one row";
-    let without = "phases, and the requests of steps that send for themselves, are left out";
+    let folded = "the rows of each async step are folded into one";
+    let without = "phases, and the rows of async steps, are left out";
     for (most, told) in [(400, folded), (100, without)] {
         let page = free_address();
         let sandbox = Sandbox::with(&format!(
@@ -273,7 +273,7 @@ fn a_page_is_scraped_for_the_last_time_at_the_end() {
     assert!(scrape(address, "/other").starts_with("HTTP/1.1 404 "));
     let page = scrape(address, "/metrics");
     let output = running.output().exits(0);
-    output.says(&["1 scrape answered, the last one of the final figures"]);
+    output.says(&["1 scrape answered, the last with the final figures"]);
     let sample = page.lines().find(|line| {
         line.starts_with("loadtest_journeys_total{") && line.contains("result=\"ok\"")
     });

@@ -41,7 +41,7 @@ fn what_is_written_and_scraped_agrees_with_the_record() {
         .run("journey --rate 30/s --duration 5s", &target)
         .run()
         .exits(0)
-        .says(&["the last one of the final figures"]);
+        .says(&["the last with the final figures"]);
     let run = sandbox.only_run();
     assert_delivered(&run.record());
     let record = run.scenario();

@@ -209,7 +209,7 @@ fn connection_frames() -> Vec<Row> {
         silent(
             "A PING in place of SETTINGS, then nothing until the deadline",
             preface().send(frame(PING, 0, 0, &[0; 8])).hold(),
-            fails("timeout.head", "no head of an answer within 3s"),
+            fails("timeout.head", "no head of the answer within 3s"),
         ),
         begins(
             "SETTINGS with 5 bytes",

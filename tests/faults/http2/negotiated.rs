@@ -77,7 +77,7 @@ pub(super) fn rows() -> Vec<Row> {
             Script::answer(HTTP_1),
             fails(
                 "tls.protocol",
-                "the target does not offer HTTP/2, which `http = 2` asks for",
+                "the target does not offer HTTP/2, which `http = 2` requires",
             ),
         ),
     ]

@@ -218,12 +218,12 @@ fn silences() -> Vec<Row> {
         silent(
             "No SETTINGS and no answer until the deadline",
             Script::new().hold(),
-            fails("timeout.head", "no head of an answer within 3s"),
+            fails("timeout.head", "no head of the answer within 3s"),
         ),
         silent(
             "No head until the deadline in HTTP/2",
             request().hold(),
-            fails("timeout.head", "no head of an answer within 3s"),
+            fails("timeout.head", "no head of the answer within 3s"),
         ),
         silent(
             "No body until the deadline in HTTP/2",

@@ -170,10 +170,10 @@ fn guarded(
 
 /// The target may not be tested, by the variable that a smoke test goes by.
 fn smoke_test() -> Row {
-    let expected = ends(101, "may not be tested").leaves(&[]);
+    let expected = ends(101, "is not a permitted target").leaves(&[]);
     crate::inject::act(
         Group::Security,
-        "A smoke test whose base URL may not be tested",
+        "A smoke test whose base URL is not a permitted target",
         expected,
         |_| {
             let server = Server::start(|_| Reply::text("ok"));

@@ -39,17 +39,17 @@ fn base_urls() -> Vec<Row> {
         refused(
             "A base URL with an address that no list has",
             "http://198.51.100.7",
-            "may not be tested; besides loopback",
+            "is not a permitted target; load may go to this machine",
         ),
         refused(
             "A base URL with an address of a private network that no list has",
             "https://10.255.255.1:9",
-            "may not be tested; besides loopback",
+            "is not a permitted target; load may go to this machine",
         ),
         refused(
             "A base URL with an IPv6 address that no list has",
             "http://[2001:db8::1]/",
-            "may not be tested; besides loopback",
+            "is not a permitted target; load may go to this machine",
         ),
         refused("The metadata of clouds", "http://169.254.169.254", NEVER),
         refused("Metadata, as a number", "http://2852039166", NEVER),

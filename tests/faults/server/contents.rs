@@ -18,7 +18,7 @@ pub(crate) fn rows() -> Vec<Row> {
             encoded("gzip", b"plain"),
             fails(
                 "body.decode",
-                "the body is no `gzip` data, though its `content-encoding` says so",
+                "the body is not `gzip` data, though its `content-encoding` says so",
             ),
         ),
         reads(
@@ -44,7 +44,7 @@ pub(crate) fn rows() -> Vec<Row> {
             },
             fails(
                 "body.decode",
-                "the body is no valid `gzip` data: corrupt gzip stream does not have a matching checksum",
+                "the body is not valid `gzip` data: corrupt gzip stream does not have a matching checksum",
             ),
         ),
         reads(
@@ -61,7 +61,7 @@ pub(crate) fn rows() -> Vec<Row> {
             encoded("deflate", b"plain"),
             fails(
                 "body.decode",
-                "the body is no valid `deflate` data: corrupt deflate stream",
+                "the body is not valid `deflate` data: corrupt deflate stream",
             ),
         ),
         reads(
@@ -69,7 +69,7 @@ pub(crate) fn rows() -> Vec<Row> {
             encoded("br", b"plain"),
             fails(
                 "body.decode",
-                "the body is encoded as `br`, which was not asked for and cannot be read",
+                "the body is encoded as `br`, which was not requested and cannot be decoded",
             ),
         ),
         reads(
@@ -77,7 +77,7 @@ pub(crate) fn rows() -> Vec<Row> {
             encoded("zstd", b"plain"),
             fails(
                 "body.decode",
-                "the body is encoded as `zstd`, which was not asked for and cannot be read",
+                "the body is encoded as `zstd`, which was not requested and cannot be decoded",
             ),
         ),
         reads(

@@ -74,11 +74,11 @@ pub(crate) fn rows() -> Vec<Row> {
             ),
         ),
         redirects(
-            "A redirect to a host that may not be tested",
+            "A redirect to a host that is not a permitted target",
             "HTTP/1.1 302 Found\r\nlocation: http://192.0.2.1/\r\ncontent-length: 0\r\n\r\n",
             fails(
                 "redirect.blocked",
-                "a redirect is not followed: `http://192.0.2.1` may not be tested; besides loopback and targets that the scenario started itself only those that `loadtest.toml` lists may be: `[[targets]]` with `host = \"192.0.2.1\"`, `scheme = \"http\"` and `owner = \"..\"`; nothing was sent",
+                "a redirect is not followed: `http://192.0.2.1` is not a permitted target; load may go to this machine, to targets that the scenario starts, and to hosts listed in `loadtest.toml`. Add `[[targets]]` with `host = \"192.0.2.1\"`, `scheme = \"http\"` and `owner = \"..\"`; nothing was sent",
             ),
         )
 .peers("k6, Goose: follow it; oha: does not"),
@@ -87,7 +87,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/latest/\r\ncontent-length: 0\r\n\r\n",
             fails(
                 "redirect.blocked",
-                "a redirect is not followed: `http://169.254.169.254` may not be tested: it is a link-local address, as those of cloud metadata are, which no entry permits; nothing was sent",
+                "a redirect is not followed: `http://169.254.169.254` is not a permitted target: it is a link-local address, such as cloud metadata, which no entry permits; nothing was sent",
             ),
         ),
         redirects(

@@ -64,7 +64,7 @@ fn render_table(all: &[(Baseline, Contents)]) -> String {
         }
         for (run, differs) in &contents.outdated {
             let line = format!(
-                "{} {} counts no longer: it is of {differs}",
+                "{} {} no longer counts: it has {differs}",
                 run.identity(),
                 run.record.run_id
             );

@@ -114,7 +114,7 @@ fn save_baseline(
                         false,
                         "Warning",
                         format_args!(
-                            "`{scenario}` failed its gate, and is a baseline all the same: {reason}"
+                            "`{scenario}` failed its gate, but is saved as a baseline: {reason}"
                         ),
                     );
                 }
@@ -176,7 +176,7 @@ fn report_strange_files(strange: &[PathBuf]) {
         console::print_verdict(
             false,
             "Left alone",
-            format_args!("`{path}`, which is no run of a baseline"),
+            format_args!("`{path}`, which is not a run of a baseline"),
         );
     }
 }

@@ -147,7 +147,7 @@ fn render_lists(view: &View<'_>) -> Vec<ConfigTable> {
             .chain(caller(view, organisation))
     });
     let tables: [(&str, &'static str, Vec<ConfigRow>); 6] = [
-        ("[load]", "  chosen by --load NAME", presets.collect()),
+        ("[load]", "  selected by --load NAME", presets.collect()),
         ("[[notify]]", "", notify.collect()),
         ("[[telemetry.to]]", "", sinks.collect()),
         ("[[observe]]", "", observed.collect()),
@@ -209,7 +209,7 @@ fn caller(view: &View<'_>, organisation: &Organisation) -> Option<ConfigRow> {
         return None;
     }
     let (value, place) = match &view.caller {
-        None => ("nobody knows who".to_owned(), String::new()),
+        None => ("unknown user".to_owned(), String::new()),
         Some(caller) => {
             let level = caller.level(view.config);
             let level = level.map_or("no member", crate::config::Level::word);

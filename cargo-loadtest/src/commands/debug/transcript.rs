@@ -77,20 +77,20 @@ impl Transcript {
                 format!("{url}, started by the scenario; it ends with the journey")
             }
             (Some(url), false) => url.to_string(),
-            (None, _) => "that of each step".to_owned(),
+            (None, _) => "the target of each step".to_owned(),
         };
         self.fact("target", PLAIN, &target);
         if let Some(client) = words::describe_client(&definition.client) {
             self.fact("client", PLAIN, &client);
         }
         if definition.steps.iter().any(|step| step.think.is_some()) {
-            self.fact("think", PLAIN, "times are shown, and not waited for");
+            self.fact("think", PLAIN, "times are shown, but not waited for");
         }
         if definition.keeps_state {
             self.fact(
                 "state",
                 FAIR,
-                "kept per user, and anew here: what iterations before would have left is missing",
+                "kept per user, and empty here: values of earlier iterations are missing",
             );
         }
         self.definition = Some(start.definition.clone());
@@ -173,7 +173,7 @@ impl Transcript {
             }
             let Some(text) = &message.text else {
                 let bytes = display::format_counted(message.bytes as u64, "byte");
-                self.marked(mark, DIM, &format!("{at}  ({bytes}, and no text)"));
+                self.marked(mark, DIM, &format!("{at}  ({bytes}, not text)"));
                 continue;
             };
             let mut lines = text.lines();
@@ -266,7 +266,7 @@ impl Transcript {
         let bytes = display::format_counted(body.bytes as u64, "byte");
         let Some(text) = &body.text else {
             let more = if body.is_cut { " and more" } else { "" };
-            self.marked(mark, DIM, &format!("({bytes}{more}, and no text)"));
+            self.marked(mark, DIM, &format!("({bytes}{more}, not text)"));
             return;
         };
         for line in text.lines() {
@@ -283,7 +283,7 @@ impl Transcript {
         for event in &stream.events {
             let mut words = display::format_duration(event.at);
             if event.is_together {
-                words.push_str(" (with the one before)");
+                words.push_str(" (together with the previous one)");
             }
             if let Some(name) = &event.name {
                 let _ = write!(words, " {name}:");
@@ -714,7 +714,7 @@ mod tests {
         call.messages.received = 0;
         call.problem = Some(DebugProblem {
             kind: ErrorKind::TimeoutHead,
-            message: "no head of an answer within 43ms".into(),
+            message: "no head of the answer within 43ms".into(),
         });
         told.push_str(&transcript.tell(&DebugEvent::Call(Box::new(call))));
         insta::assert_snapshot!(told);

@@ -66,7 +66,7 @@ fn render_scenario(
                 continue;
             }
             if setting.setting.is_none() && version.version.is_some() {
-                lines.push(Line::new().add(PLAIN, "  load not known"));
+                lines.push(Line::new().add(PLAIN, "  unknown load"));
             }
             lines.extend(render_heading(setting, width));
             let table = render_table(&shown).lines(width.saturating_sub(2));
@@ -97,7 +97,7 @@ fn render_title(history: &VersionHistory<'_>) -> Line {
     };
     let line = Line::new().add(PLAIN, "  ");
     let line = match history.version {
-        None => line.add(PLAIN, "version not known"),
+        None => line.add(PLAIN, "unknown version"),
         Some(version) => {
             let line = line.add(PLAIN, "version ").add(ACCENT, version.short());
             match &version.words {

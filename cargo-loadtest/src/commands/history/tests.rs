@@ -177,7 +177,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
         unreadable: Vec::new(),
     };
     let text = human::render(&[history], &archive, 9, 80, false);
-    let (version, missing) = text.split_once("  load not known\n").expect("of one");
+    let (version, missing) = text.split_once("  unknown load\n").expect("of one");
     assert!(version.contains("version 1f3a9c02: 4 runs") && missing.contains("setup failed"));
 }
 

@@ -127,8 +127,8 @@ impl<'a> ScenarioOutput<'a> {
         if to.output == Path::new("-") || to.force || !to.output.exists() {
             return Ok(Self { to, quiet });
         }
-        let error = Error::usage(format!("`{}` is there already", to.output.display()));
-        Err(error.with_help("give `--force` to write over it, or another name"))
+        let error = Error::usage(format!("`{}` exists already", to.output.display()));
+        Err(error.with_help("give `--force` to overwrite it, or another name"))
     }
 
     /// Reads a document, links its requests to earlier answers, and writes the scenario.
@@ -146,7 +146,7 @@ impl<'a> ScenarioOutput<'a> {
         if let (Ok(input), Ok(output)) = (file.canonicalize(), output.canonicalize())
             && input == output
         {
-            let error = Error::usage(format!("`{}` is what is imported", output.display()));
+            let error = Error::usage(format!("`{}` is the file to import", output.display()));
             return Err(error.with_help("give another name for the scenario"));
         }
         let mut recording =
@@ -196,7 +196,7 @@ impl<'a> ScenarioOutput<'a> {
         for (why, all) in reasons {
             if all.len() > MOST_DROPPED {
                 let (count, first) = (all.len(), console::clean(all[0]));
-                let words = format!("{count} requests ({why}), the first of them {first}");
+                let words = format!("{count} requests ({why}), starting with {first}");
                 self.print_status("Dropped", words);
                 continue;
             }
@@ -277,7 +277,7 @@ impl OutputTarget {
         let name = file.file_stem()?.to_string_lossy().into_owned();
         let shown = path.display();
         let lines = format!(
-            "`{shown}` is no load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
+            "`{shown}` is not a load test yet: it needs these lines in `Cargo.toml`, and `loadtest` as a dev-dependency \
              (`cargo loadtest init` adds that)\n\n    [[test]]\n    name = \"{name}\"\n    path = \"{shown}\"\n    \
              harness = false\n"
         );

@@ -70,7 +70,7 @@ pub(super) fn verify(
     }
     console::print_status(
         "Verified",
-        format_args!("{same} of {all} steps are answered as in the recording"),
+        format_args!("{same} of {all} steps have the same answer as in the recording"),
     );
     Ok(same == all && stale == 0)
 }
@@ -213,7 +213,7 @@ fn describe_stale(
     }
     let name = |at: usize| &scenario.steps[at].0;
     Some(format!(
-        "{}: {} is as it was recorded, and `{}` answers without that value now",
+        "{}: {} is sent as recorded, but the answer of `{}` no longer has that value",
         name(step),
         value.place,
         name(from)

@@ -64,10 +64,10 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
         kept.push("Cargo.toml has a test target `load`".to_owned());
     } else if is_new || calls_main(&example) {
         manifest.add_test();
-        done.push("Cargo.toml: the test target `load`, without a harness of its own".to_owned());
+        done.push("Cargo.toml: the test target `load` with `harness = false`".to_owned());
     } else {
         return Err(
-            Error::usage("`tests/load.rs` exists and is no load test").with_help(
+            Error::usage("`tests/load.rs` exists and is not a load test").with_help(
                 "put `loadtest::main!();` at its end, or give it another name, and run this again",
             ),
         );
@@ -90,7 +90,7 @@ fn refuse_registry(args: &InitArgs) -> Error {
     };
     Error::usage(
         "`Cargo.toml` depends on the `loadtest` of the package registry, \
-                  a name that belongs to somebody else there",
+                  a name that belongs to another project there",
     )
     .with_help(format!(
         "write instead, or remove the line and run this again:\n\n    loadtest = {instead}"
@@ -127,8 +127,8 @@ fn package<'w>(workspace: &'w Workspace, args: &InitArgs) -> Result<&'w Package,
                 .iter()
                 .map(|package| package.name.as_str())
                 .collect();
-            Error::usage("this is a workspace; which package is to get the load test?")
-                .with_help(format!("choose with `-p`: there is {}", join_names(&names)))
+            Error::usage("this is a workspace; which package should get the load test?")
+                .with_help(format!("choose with `-p`: {}", join_names(&names)))
         })
 }
 

@@ -56,9 +56,9 @@ impl DependencySource {
             .or_else(|| built_in(Path::new(BUILT_IN)))
             .or_else(|| published(PUBLISHED_AS))
             .ok_or_else(|| {
-                Error::usage("the source that this tool was built from is not known any more")
+                Error::usage("the source that this tool was built from is no longer known")
                     .with_help(format!(
-                        "say where `loadtest` is with `--git URL [--rev SHA]` or in {VARIABLE}, or \
+                        "give the location of `loadtest` with `--git URL [--rev SHA]` or in {VARIABLE}, or \
                      write by hand into `Cargo.toml`:\n\n    \
                      [dev-dependencies]\n    \
                      loadtest = {{ git = \"https://..\", rev = \"..\" }}"

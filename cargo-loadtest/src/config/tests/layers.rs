@@ -133,8 +133,8 @@ fn a_bad_variable_is_named_beside_what_is_wrong_in_the_file() {
         [
             "/home/ada/loadtest.toml: line 2: unknown key `budgt`; did you mean `budget`?",
             "`LOADTEST_RUN_LOAD`: there is no load `smoke`; `loadtest.toml` has no `[load.NAME]`",
-            "`LOADTEST_GRADING_APDEX=fast` is no length of time; write `10s`, `300ms` or `1.5m`",
-            "`LOADTEST_CI_EXPORT=junit,pfd`: unknown format `pfd`; there is `html`, `pdf`, `json`, \
+            "`LOADTEST_GRADING_APDEX=fast` is not a length of time; write `10s`, `300ms` or `1.5m`",
+            "`LOADTEST_CI_EXPORT=junit,pfd`: unknown format `pfd`; available: `html`, `pdf`, `json`, \
              `junit`, `markdown`, `csv`, `openmetrics`",
         ]
     );

@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         ),
         (
             format!("{NODE}{metrics}limit = \"max < 3\"\n"),
-            "`[[observe]]` with `scrape` has no `limit`; it belongs to one of the `metrics`",
+            "`[[observe]]` with `scrape` has no `limit`; write it in one of the `metrics`",
         ),
         (
             format!("{NODE}metrics = [{{ name = \"a\" }}]\n"),
@@ -110,7 +110,7 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         ),
         (
             format!("{NODE}metrics = [{{ family = \"a\", where = {{ mode = \"/user(/\" }} }}]\n"),
-            "line 5: `where`: has `/user(/`, which is no regular expression: unclosed group",
+            "line 5: `where`: has `/user(/`, which is not a regular expression: unclosed group",
         ),
         (
             "[[observe]]\nprocess = \"cpus\"\nlimit = \"max < 3\"\n".to_owned(),
@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         ),
         (
             "[[observe]]\nprocess = \"threads\"\nper = \"request\"\n".to_owned(),
-            "`target threads` is no rate, so there is none per request; write `process = \"cpu\"`",
+            "`target threads` is not a rate, so it cannot be divided by requests; write `process = \"cpu\"`",
         ),
         (
             format!("{NODE}metrics = [{{ family = \"a\", per = \"request\" }}]\n"),
@@ -156,7 +156,7 @@ fn what_is_wrong_with_a_value_is_told_without_its_secrets() {
         ),
         (
             format!("{DATABASE}interval = \"100ms\"\n"),
-            "is no number of whole seconds; write `1s` to `5m`",
+            "is not a number of whole seconds; write `1s` to `5m`",
         ),
         (
             DATABASE.replace("http://", "http://ada:hush@"),

@@ -23,8 +23,8 @@ fn runs_are_kept_by_number_and_by_age() {
         .store;
     assert_eq!((store.keep, store.max_age), (Some(1_000), Some(30 * DAY)));
     for (line, told) in [
-        ("keep = 0", "`keep = 0` is no number of runs; write `50`"),
-        ("keep = -1", "is no number of runs"),
+        ("keep = 0", "`keep = 0` is not a number of runs; write `50`"),
+        ("keep = -1", "is not a number of runs"),
         (
             "keep = 1.5",
             "`keep` is a whole number, not float; write `keep = 50`",
@@ -141,12 +141,15 @@ fn a_mistaken_webhook_is_told_without_its_url_or_key() {
         ("url = 1", "`url` is text, not integer"),
         (
             "url = \"$T0-SECRET\"",
-            "line 2: `url` is no name of a variable",
+            "line 2: `url` is not a name of a variable",
         ),
-        ("secret_env = \"T0SECRET-key\"", "is no name of a variable"),
+        (
+            "secret_env = \"T0SECRET-key\"",
+            "is not a name of a variable",
+        ),
         (
             "events = [\"run.startd\"]",
-            "`run.startd` is no event; did you mean `run.started`?",
+            "`run.startd` is not an event; did you mean `run.started`?",
         ),
         ("events = []", "names no event"),
         (
@@ -156,7 +159,7 @@ fn a_mistaken_webhook_is_told_without_its_url_or_key() {
         ("events = [1]", "is a list of texts"),
         (
             "format = \"slak\"",
-            "`format = \"slak\"` is no format; did you mean `slack`?",
+            "`format = \"slak\"` is not a format; did you mean `slack`?",
         ),
         (
             "secret = \"T0SECRET\"",
@@ -193,7 +196,7 @@ fn every_mistaken_default_of_run_is_told() {
     for (line, told) in [
         (
             "min_grade = \"G\"",
-            "`min_grade = \"G\"` is no grade; there are A+, A, A-",
+            "`min_grade = \"G\"` is not a grade; available: A+, A, A-",
         ),
         (
             "baseline = \"\"",
@@ -201,7 +204,7 @@ fn every_mistaken_default_of_run_is_told() {
         ),
         (
             "baseline = \"../main\"",
-            "it has other characters than letters, digits, `-`, `_` and `.`; write for example",
+            "it has characters other than letters, digits, `-`, `_` and `.`; write for example",
         ),
         ("seed = -1", "`seed = -1` is no seed"),
         (
@@ -272,7 +275,7 @@ fn loads_are_read_under_their_names() {
     assert_eq!(error.exit_code(), 2);
     let text = error.to_string();
     assert!(
-        text.ends_with("did you mean `smoke`? There is `soak` and `smoke`"),
+        text.ends_with("did you mean `smoke`? Available: `soak` and `smoke`"),
         "{text}"
     );
 }
@@ -304,7 +307,7 @@ fn a_mistaken_load_is_told_with_its_line() {
         ("[load.a]\nrate = \"0/s\"\n", "starts nothing"),
         (
             "[load.a]\nusers = 0\n",
-            "line 2: `users = 0` nobody would send anything",
+            "line 2: `users = 0` no user would send anything",
         ),
         (
             "[load.a]\nusers = \"5\"\n",
@@ -360,7 +363,7 @@ fn members_and_plan_are_read() {
     for (text, told) in [
         (
             "plan = \"fre\"",
-            "line 2: `plan = \"fre\"` is no plan; did you mean `free`?",
+            "line 2: `plan = \"fre\"` is not a plan; did you mean `free`?",
         ),
         (
             "plans = \"free\"",
@@ -373,7 +376,7 @@ fn members_and_plan_are_read() {
         ("members = {}", "names nobody"),
         (
             "members.ada = \"teser\"",
-            "line 2: `teser` is no level; did you mean `tester`?",
+            "line 2: `teser` is not a level; did you mean `tester`?",
         ),
         (
             "members.ada = 1",
@@ -468,7 +471,7 @@ fn what_is_wrong_with_a_sink_is_told_with_its_line_and_without_its_secrets() {
     for (sink, told) in [
         (
             "format = \"prometheos\"",
-            "line 3: `format = \"prometheos\"` is no format; did you mean `prometheus`?",
+            "line 3: `format = \"prometheos\"` is not a format; did you mean `prometheus`?",
         ),
         (
             "url = \"http://a/\"",
@@ -484,7 +487,7 @@ fn what_is_wrong_with_a_sink_is_told_with_its_line_and_without_its_secrets() {
         ),
         (
             "format = \"prometheus\"\nlisten = \"9646\"",
-            "is no address and port; write `127.0.0.1:9646`",
+            "is not an address and port; write `127.0.0.1:9646`",
         ),
         (
             "format = \"otlp\"\nurl = \"collector/hush\"",
@@ -492,7 +495,7 @@ fn what_is_wrong_with_a_sink_is_told_with_its_line_and_without_its_secrets() {
         ),
         (
             "format = \"otlp\"\nurl = \"ftp://c/hush\"",
-            "begins with neither `http://` nor `https://`",
+            "starts with neither `http://` nor `https://`",
         ),
         (
             "format = \"otlp\"\nurl = \"https://ada:hush@c/\"",
@@ -516,15 +519,15 @@ fn what_is_wrong_with_a_sink_is_told_with_its_line_and_without_its_secrets() {
         ),
         (
             &format!("format = \"otlp\"\n{url}header_env = {{ DD-API-KEY = \"h ush\" }}"),
-            "is no name of a variable",
+            "is not a name of a variable",
         ),
         (
             &format!("format = \"otlp\"\n{url}token_env = \"hush-hush\""),
-            "is no name of a variable",
+            "is not a name of a variable",
         ),
         (
             "format = \"otlp\"\ninterval = \"1500ms\"",
-            "is no number of whole seconds",
+            "is not a number of whole seconds",
         ),
         (
             "format = \"otlp\"\ninsecure = \"yes\"",
@@ -561,11 +564,11 @@ fn labels_of_every_series_are_few_and_new() {
         ),
         (
             "labels = { \"a-b\" = \"x\" }".to_owned(),
-            "`a-b` is no name of a label",
+            "`a-b` is not a name of a label",
         ),
         (
             "max_series = 10".to_owned(),
-            "is no number of series; write `10000`, at least `100`",
+            "is not a number of series; write `10000`, at least `100`",
         ),
         ("labbels = {}".to_owned(), "did you mean `labels`?"),
         ("to = 1".to_owned(), "`telemetry.to` is a list of tables"),
@@ -589,13 +592,13 @@ fn a_sink_of_the_command_line_is_read_like_one_of_the_file() {
     assert_eq!(read("json=-").unwrap().path, Some("-".into()));
     assert!(read("otlp").unwrap().url.is_none(), "a variable holds it");
     for (text, told) in [
-        ("jsn=x", "`jsn` is no format; did you mean `json`?"),
+        ("jsn=x", "`jsn` is not a format; did you mean `json`?"),
         (
             "prometheus",
             "`prometheus` needs a place; write `prometheus=127.0.0.1:9646`",
         ),
         ("otlp=http://ada:hush@c", "its url holds a user name"),
-        ("statsd=host", "its address is no host and port"),
+        ("statsd=host", "its address is not a host and port"),
     ] {
         let error = read(text).unwrap_err();
         assert!(

@@ -59,7 +59,7 @@ pub(crate) fn draw_slowest(card: &Card) -> Chart {
         scene.text((x(end(row)) + 6.0, top + 11.0), time, paint, Anchor::Start);
     }
     Chart {
-        title: "From when each was due, by step".to_owned(),
+        title: "From the due time of each, by step".to_owned(),
         label: format!("Slowest journeys by iteration: {}", words.join(", ")),
         scene,
         readout: None,

@@ -97,7 +97,7 @@ pub(crate) fn draw_delays(card: &Card) -> Option<Chart> {
         ..PlotSeries::new(&generator.name, paint_of(generator.place), course, |_| None)
     });
     let series: Vec<_> = series.collect();
-    let draw = || draw_seconds("Longest delay of a start", course, &series, &[]);
+    let draw = || draw_seconds("Longest start delay", course, &series, &[]);
     (course.points.len() > 1 && !series.is_empty()).then(draw)
 }
 

@@ -114,11 +114,11 @@ fn every_kind_of_card_renders() {
         (sample::sender(), "receipt"),
         (sample::own_metrics(), "sold_out"),
         (sample::search("too much"), "CONFIRMED"),
-        (sample::compared(), "another source than in the baseline"),
+        (sample::compared(), "its source differs from the baseline"),
         (sample::regressed(), "regressed against the baseline"),
         (sample::refused(), "the loads differ"),
         (sample::absent(), "the baseline has no run of this scenario"),
-        (sample::graded_too_low(), "at least A asked for"),
+        (sample::graded_too_low(), "at least A required"),
     ] {
         assert!(render(&report).contains(says));
     }

@@ -109,12 +109,12 @@ fn subject_status(card: &Card, comparison: &Comparison, subject: &Subject) -> Te
         .any(|(worse, _)| worse.step == subject.step);
     match (subject.skipped, subject.step.is_some()) {
         (Some(Skipped::Changed), true) => {
-            skipped_status("not compared: its source is another one than in the baseline")
+            skipped_status("not compared: its source differs from the baseline")
         }
         (Some(Skipped::Added), _) => skipped_status("not compared: the baseline does not have it"),
         (Some(Skipped::Removed), _) => skipped_status("not compared: only the baseline has it"),
         (Some(Skipped::Changed), false) => {
-            skipped_status("not compared: its steps are others than in the baseline")
+            skipped_status("not compared: its steps differ from the baseline")
         }
         (Some(Skipped::Idle), _) => {
             skipped_status("not compared: one of the runs did not execute it")
@@ -123,7 +123,7 @@ fn subject_status(card: &Card, comparison: &Comparison, subject: &Subject) -> Te
             decided_status(card, ReasonKind::Regression, subject.step.as_deref())
         }
         (None, _) if figures.iter().all(is(Change::Inconclusive)) => {
-            skipped_status("inconclusive: these runs are too short or too noisy to tell")
+            skipped_status("inconclusive: these runs are too short or too noisy to decide")
         }
         (None, _) => TestCaseStatus::success(),
     }

@@ -26,7 +26,7 @@ use std::time::Duration;
 /// The name of the case that fails for what is no threshold: an interrupted run, an invalid one.
 const RUN: &str = "run";
 /// The message of a broken condition that is no reason of the verdict.
-const NOT_DECIDED: &str = "not decided: the run came to nothing that it could be measured on";
+const NOT_DECIDED: &str = "not decided: the run measured nothing for it";
 
 /// The report as JUnit XML.
 pub(crate) fn render(report: &Report) -> String {
@@ -326,7 +326,7 @@ fn describe_websockets(sockets: &WebSockets) -> String {
     let words = [
         format!("{} opened", count(tally.opened)),
         format!("at most {} at once", count(tally.most_open)),
-        format!("{} opened anew", count(tally.reopened)),
+        format!("{} reopened", count(tally.reopened)),
         format!("{} closed by users", count(tally.closed_by_user)),
         closed.map_or_else(String::new, |codes| format!("others by code: {codes}")),
         format!(

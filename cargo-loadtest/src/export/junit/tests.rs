@@ -271,7 +271,7 @@ fn a_verdict_that_is_no_threshold_is_an_error() {
     for (report, says) in [
         (sample::interrupted(), "stopped before its end"),
         (sample::empty(), "no iteration started"),
-        (sample::stuck(), "did not give its thread back"),
+        (sample::stuck(), "did not return its thread"),
         (sample::nothing_run(), "`SHOP_TOKEN` is not set"),
     ] {
         let junit = read(&report);
@@ -300,11 +300,8 @@ fn a_regression_fails_where_it_is_and_what_cannot_be_told_is_skipped() {
     let junit = read(&report);
     let case = |name: &str| find(&junit, &format!("{name}: against the baseline main")).clone();
     for (name, says) in [
-        ("journey", "its steps are others than in the baseline"),
-        (
-            "add_to_cart",
-            "its source is another one than in the baseline",
-        ),
+        ("journey", "its steps differ from the baseline"),
+        ("add_to_cart", "its source differs from the baseline"),
         ("get_order", "the baseline does not have it"),
         ("apply_voucher", "only the baseline has it"),
     ] {
@@ -360,7 +357,7 @@ fn the_least_grade_is_a_case() {
         let (kind, words) = message(find(&junit, "grade: at least A"));
         (kind, words.to_owned())
     };
-    let low = "the grade is B, and must be at least A".to_owned();
+    let low = "the grade is B; A or better is required".to_owned();
     assert_eq!(grade(&report), (Some(NonSuccessKind::Failure), low));
     report.cards[0].reasons.clear();
     assert_eq!(grade(&report), (None, NOT_DECIDED.to_owned()));

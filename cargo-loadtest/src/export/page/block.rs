@@ -317,7 +317,7 @@ impl TableCell {
             0 => cell,
             _ => cell.note(
                 Form::Figure,
-                format!("+ {} begun in the ramp", display::format_count(in_ramp)),
+                format!("+ {} started in the ramp", display::format_count(in_ramp)),
             ),
         }
     }

@@ -96,7 +96,7 @@ fn build_badge(card: &Card) -> Badge {
     }
     notes.extend(
         card.min_grade
-            .map(|least| format!("at least {least} asked for")),
+            .map(|least| format!("at least {least} required")),
     );
     Badge {
         title: "grade",
@@ -213,11 +213,11 @@ fn describe_percentiles(card: &Card) -> String {
     let measured = if head.single_request {
         "response time"
     } else {
-        "whole journeys, think time apart"
+        "whole journeys, without think time"
     };
     let good = (head.good_time.as_ref())
-        .map_or_else(String::new, |good| format!(", failures included; {good}"));
-    format!("Percentiles are of {measured}{good}.")
+        .map_or_else(String::new, |good| format!(", including failures; {good}"));
+    format!("Percentiles cover {measured}{good}.")
 }
 
 #[cfg(test)]

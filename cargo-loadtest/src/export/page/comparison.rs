@@ -94,7 +94,7 @@ fn build_section(
     let blocks = match outcome {
         ComparisonOutcome::Compared(comparison) => build_compared(base, comparison, select),
         ComparisonOutcome::Refused { refusals } => {
-            let lead = "Not compared, since a difference would not be the target's:";
+            let lead = "Not compared: a difference could have causes other than the target:";
             let mut sentences = vec![Sentence::plain(lead)];
             sentences.extend(refusals.iter().map(|refusal| Sentence {
                 help: Some(refusal.help().to_owned()),
@@ -106,7 +106,7 @@ fn build_section(
             ComparisonBase::Baseline(name) => vec![
                 Sentence::plain("Not compared: the baseline has no run of this scenario."),
                 Sentence::small(format!(
-                    "`cargo loadtest baseline save {}` makes the latest run a part of it.",
+                    "`cargo loadtest baseline save {}` adds the latest run to it.",
                     clean(name)
                 )),
             ],
@@ -158,9 +158,9 @@ fn build_compared(
     let mut lead = match base {
         ComparisonBase::Baseline(_) => {
             let runs = display::format_counted(comparison.base.len() as u64, "run");
-            format!("Beside {runs} of it: ")
+            format!("Compared with {runs}: ")
         }
-        ComparisonBase::Run(_) => "Beside it: ".to_owned(),
+        ComparisonBase::Run(_) => "Compared with it: ".to_owned(),
     };
     let parts = counts
         .iter()
@@ -190,7 +190,7 @@ fn build_compared(
         .any(|(change, _)| *change == Change::Inconclusive)
     {
         notes.push(
-            "Inconclusive: these runs are too short or too noisy to tell, which blocks nothing."
+            "Inconclusive: these runs are too short or too noisy to decide. This blocks nothing."
                 .to_owned(),
         );
     }
@@ -245,14 +245,14 @@ fn build_observed_table(observed: &[ObservedCompared]) -> Table {
 
 fn build_table(rows: &[ComparedRow<'_>]) -> Table {
     let mut table = Table::new(
-        "The journey, and what is not unchanged; the change lies in its interval with a confidence of 90 %",
+        "The journey, and all changed figures; 90 % confidence intervals",
         vec![
             Column::text("Step", 1.0),
             Column::word("Figure"),
             Column::figure("Baseline").leaves(1),
             Column::figure("Now"),
             Column::figure("Change"),
-            Column::figure("90 % sure").leaves(2),
+            Column::figure("90 % interval").leaves(2),
             Column::word("Result"),
         ],
     );
@@ -288,7 +288,7 @@ fn describe_needs(rows: &[ComparedRow<'_>]) -> Option<String> {
     let parts =
         (all.iter()).map(|(name, needs)| format!("{name} needs {}", display::format_count(*needs)));
     let words = parts.collect::<Vec<_>>().join(", ");
-    (!all.is_empty()).then(|| format!("Too few in one of these runs: {words} in each."))
+    (!all.is_empty()).then(|| format!("Too few executions in one of these runs: {words} in each."))
 }
 
 /// Names the steps that are not compared, and tells whether the journey is.
@@ -311,7 +311,7 @@ fn describe_skipped(comparison: &Comparison) -> Vec<String> {
     };
     let mut parts = Vec::new();
     for (why, words) in [
-        (Skipped::Changed, "another source than in the baseline"),
+        (Skipped::Changed, "its source differs from the baseline"),
         (Skipped::Added, "not in the baseline"),
         (Skipped::Removed, "only in the baseline"),
         (Skipped::Idle, "not executed in all of these runs"),
@@ -328,8 +328,8 @@ fn describe_skipped(comparison: &Comparison) -> Vec<String> {
         .find(|subject| subject.step.is_none());
     if let Some(why) = journey.and_then(|subject| subject.skipped) {
         let why = match why {
-            Skipped::Idle => "since none ended in one of these runs",
-            _ => "since with other steps it takes another time",
+            Skipped::Idle => "because none ended in one of these runs",
+            _ => "because its steps changed",
         };
         sentences.push(format!("The journey is not compared, {why}."));
     }
@@ -342,7 +342,7 @@ fn describe_detectable(rows: &[ComparedRow<'_>]) -> Option<String> {
     let (_, p95) = journey.find(|(_, row)| row.figure == Figure::P95)?;
     p95.detectable.is_finite().then(|| {
         format!(
-            "A p95 of the journey that is {} worse, or more, would have shown nine times of ten.",
+            "With these runs, a journey p95 that is {} slower would be detected 9 times out of 10.",
             p95.detectable_words()
         )
     })
@@ -437,17 +437,14 @@ mod tests {
     #[test]
     fn the_smallest_change_that_could_have_shown_is_said_once() {
         for (report, says) in [
-            (
-                sample::kept(),
-                Some("A p95 of the journey that is 10 % worse"),
-            ),
+            (sample::kept(), Some("a journey p95 that is 10 % slower")),
             // The journey is not compared.
             (sample::compared(), None),
         ] {
             let (_, notes) = contents(&report.cards[0]);
             let said: Vec<_> = notes
                 .iter()
-                .filter(|note| note.contains("nine times of ten"))
+                .filter(|note| note.contains("9 times out of 10"))
                 .collect();
             assert_eq!(said.len(), says.iter().len());
             let said = said

@@ -15,10 +15,8 @@ const ACCOUNTS: [Account; 9] = [
     ("Planned", "iterations that reached it", false, |step| {
         step.planned
     }),
-    ("Executed", "ran to an end", false, |step| step.executed),
-    ("Failed", "of these, without success", true, |step| {
-        step.failed
-    }),
+    ("Executed", "ended", false, |step| step.executed),
+    ("Failed", "of these, failed", true, |step| step.failed),
     ("Skipped", "an upstream value was missing", true, |step| {
         step.skipped
     }),
@@ -27,13 +25,13 @@ const ACCOUNTS: [Account; 9] = [
     }),
     (
         "Left out",
-        "its function declined, which is no failure",
+        "its function left it out, which is not a failure",
         false,
         |step| step.left_out,
     ),
     (
         "Upstream out",
-        "a step it needs was not drawn or left out",
+        "a step that it needs was not drawn or was left out",
         false,
         |step| step.skipped_not_drawn,
     ),
@@ -49,9 +47,12 @@ const ACCOUNTS: [Account; 9] = [
 ];
 
 /// What tells the retries, where there are some.
-const REQUESTS: Account = ("Requests", "sent for it, retries included", false, |step| {
-    step.requests
-});
+const REQUESTS: Account = (
+    "Requests",
+    "sent for it, including retries",
+    false,
+    |step| step.requests,
+);
 
 /// The accounts that every table has room for.
 const USUAL: usize = 3;
@@ -144,7 +145,7 @@ fn weight_cells(row: Option<&WeightRow>) -> [TableCell; 3] {
 fn describe_causes(left_out: &[DependencyFailure]) -> Vec<Sentence> {
     let causes = left_out.iter().take(CAUSES).map(|row| {
         let count = display::format_counted(row.count, "time");
-        Sentence::small(format!("{count}, in no grade: {}.", row.describe()))
+        Sentence::small(format!("{count}, not graded: {}.", row.describe()))
     });
     let mut causes: Vec<_> = causes.collect();
     if left_out.len() > CAUSES {

@@ -130,7 +130,7 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
         Column::word("Limit"),
         Column::text("Source", 1.0).leaves(3),
     ];
-    let mut table = Table::new("Of the steady part", columns);
+    let mut table = Table::new("Steady part", columns);
     for row in &card.observed {
         let figure = |value: Option<f64>| {
             let words = value.map(|value| display::format_observed(value, &row.unit));
@@ -165,12 +165,9 @@ pub(super) fn build_observed(card: &Card) -> Option<Section> {
         let mut sentences: Vec<_> = figures
             .map(|figure| Sentence::plain(format!("{}.", clean(&figure.describe()))))
             .collect();
-        sentences.extend(
-            found
-                .not_computed
-                .as_ref()
-                .map(|why| Sentence::small(format!("What moves together is not told: {why}."))),
-        );
+        sentences.extend(found.not_computed.as_ref().map(|why| {
+            Sentence::small(format!("Figures that move together are not shown: {why}."))
+        }));
         blocks.push(Block::Sentences(sentences));
     }
     Some(Section::new("The target's side", blocks))
@@ -197,7 +194,7 @@ pub(super) fn build_distribution(card: &Card) -> Section {
 
 pub(super) fn build_errors(card: &Card) -> Option<Section> {
     let mut table = Table::list(
-        "By step, kind and status, with the first of each",
+        "By step, kind and status, with the first example",
         vec![
             Column::figure("Count"),
             Column::text("Step", 1.0),
@@ -270,13 +267,13 @@ pub(super) fn build_iterations(card: &Card) -> Section {
     let accounts = &card.accounts;
     let count = display::format_count;
     let balance = match accounts.balanced {
-        None => Sentence::small("What was in flight at the end is unknown."),
+        None => Sentence::small("Requests in flight at the end are unknown."),
         Some(false) => Sentence::marked(Tone::Bad, "The accounts do not balance."),
         Some(true) if accounts.warm_up > 0 => Sentence::small(format!(
-            "The accounts balance; ramp included, besides {} of the warm-up.",
+            "The accounts balance, including the ramp, without {} of the warm-up.",
             count(accounts.warm_up)
         )),
-        Some(true) => Sentence::small("The accounts balance; ramp included."),
+        Some(true) => Sentence::small("The accounts balance, including the ramp."),
     };
     let not_run = match accounts.not_run {
         0 => String::new(),
@@ -326,7 +323,7 @@ pub(super) fn build_measurement(card: &Card) -> Section {
         })
         .collect();
     if validity.trust == Trust::Valid {
-        let words = "The generator kept up: nothing speaks against the figures.";
+        let words = "The generator kept up: the figures can be trusted.";
         sentences.push(Sentence::small(words));
     }
     let generator = card.generator.describe();

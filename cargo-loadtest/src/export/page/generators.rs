@@ -18,7 +18,7 @@ pub(super) fn build_generators(card: &Card) -> Option<Section> {
         Column::word("Shard"),
         Column::text(if are_agents { "Agent" } else { "Run" }, 1.0).leaves(4),
         Column::text("Machine", 1.0).leaves(3),
-        Column::figure("Began after").leaves(2),
+        Column::figure("Started after").leaves(2),
         Column::figure("Planned"),
         Column::figure("Dropped"),
         Column::figure("Late p99"),
@@ -26,11 +26,10 @@ pub(super) fn build_generators(card: &Card) -> Option<Section> {
         Column::word("Validity"),
     ];
     let mut caption =
-        "Late is the delay of starts by the generator; the busiest worker is a share of one core"
-            .to_owned();
+        "Late: start delay caused by the generator; busiest worker: share of one core".to_owned();
     if let Some(spread) = find_start_spread(&card.generators) {
         let spread = display::format_duration(spread);
-        write!(caption, ". All began within {spread}, by the clocks").expect("a string");
+        write!(caption, ". All started within {spread}, by their clocks").expect("a string");
     }
     let mut table = Table::new(&caption, columns);
     for shard in &card.generators {

@@ -12,7 +12,7 @@ const WINDOW: u32 = 5;
 /// Grades a run so far, for its figures: its verdict and its grade are of no use before its end.
 pub(crate) fn grade_so_far(course: &Course) -> Card {
     let mut record = course.record.clone();
-    record.mark_died("the run goes on".into());
+    record.mark_died("the run continues".into());
     let mut card = Card::grade(&record, None);
     // Without a sample a limit is broken at the end, but not before.
     card.thresholds.retain(|row| row.actual.is_some());

@@ -39,16 +39,16 @@ pub(super) fn build_steps(card: &Card) -> Section {
     let of_groups = if card.groups.is_empty() {
         ""
     } else {
-        "; a group has the time of its steps together"
+        "; the time of a group is the sum of its steps"
     };
     let is_by_event = |step: &StepRow| step.graded_part() == Part::FirstEvent;
     let of_streams = if card.steps.iter().any(is_by_event) {
-        ", streams on the time to their first event"
+        ", streams by the time to their first event"
     } else {
         ""
     };
     let caption = format!(
-        "Graded on response time{of_streams}; Time is the share of the service time of all{of_groups}"
+        "Graded by response time{of_streams}; Time: share of the service time of all steps{of_groups}"
     );
     let mut table = Table::new(
         &caption,
@@ -111,7 +111,7 @@ fn describe_traffic(card: &Card) -> Option<Sentence> {
     let resent = sum(|step| step.resent);
     let repeated = sum(|step| step.retries) - resent;
     let again = [
-        (resent, "by the client: the target had not begun them"),
+        (resent, "by the client: the target had not started them"),
         (repeated, "by `retry` or `until`"),
     ];
     for (count, why) in again.iter().filter(|(count, _)| *count > 0) {
@@ -257,7 +257,7 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
     }
     if let Some(tail) = &card.tail {
         let words = format!(
-            "`{}` takes {} of the time of the slowest 5 % of journeys, those of {} and more.",
+            "in the slowest 5 % of journeys ({2} and up), `{0}` takes {1} of the time.",
             tail.name,
             display::format_percent(tail.share),
             display::format_micros(tail.at_least_us)
@@ -270,7 +270,7 @@ pub(super) fn build_time(card: &Card) -> Option<Section> {
 
 pub(super) fn build_dependency_failures(card: &Card) -> Option<Section> {
     let mut table = Table::list(
-        "With the cause at the root",
+        "With the root cause",
         vec![Column::figure("Count"), Column::text("Cause", 1.0)],
     );
     for row in &card.dependency_failures {
@@ -291,7 +291,7 @@ pub(super) fn build_slowest(card: &Card) -> Option<Section> {
         .iter()
         .map(|row| Sentence::plain(describe_journey(row)));
     let again = format!(
-        "The slowest one again, by itself: {}",
+        "Run the slowest journey again: {}",
         describe_rerun(card, &first.number)
     );
     let blocks = vec![
@@ -336,7 +336,7 @@ fn describe_journey(row: &SlowRow) -> String {
     if row.own_us * VISIBLE >= row.time_us {
         let time = display::format_micros(row.own_us);
         parts.push(format!(
-            "{time} in no request: in the scenario's own code, or waiting for a thread of the generator"
+            "{time} outside of requests: in the scenario's own code, or waiting for a thread of the generator"
         ));
     }
     let failed = if row.ok { "" } else { ", failed" };

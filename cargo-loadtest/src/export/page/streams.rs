@@ -5,8 +5,8 @@ use loadtest_model::card::{Card, StepRow, StreamRow};
 use loadtest_model::display;
 
 /// Explains the times of streams.
-const TIMES: &str = "First event: from a request that was due to the first event that counts; gap: from each of these \
-                     events to the next; per unit: the mean time for a unit after the first";
+const TIMES: &str = "First event: from the due time of the request to the first event that counts; gap: from each of these \
+                     events to the next; per unit: mean time for each unit after the first";
 
 /// Builds a row for each step that reads streams, or that says what a good execution is.
 pub(super) fn build_streams(card: &Card) -> Option<Section> {

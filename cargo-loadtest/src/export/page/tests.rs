@@ -251,7 +251,7 @@ fn requests_bytes_and_connections_of_all_steps_are_summed_up() {
     let steps = &mut report.cards[0].steps;
     (steps[0].retries, steps[0].resent) = (12, 2);
     (steps[1].retries, steps[1].resent) = (1, 1);
-    let again = "; 3 sent again by the client: the target had not begun them; 10 sent again by `retry` or `until`.";
+    let again = "; 3 sent again by the client: the target had not started them; 10 sent again by `retry` or `until`.";
     assert!(sum(&report).ends_with(again), "{}", sum(&report));
     for step in &mut report.cards[0].steps {
         step.requests = 0;
@@ -316,7 +316,7 @@ fn the_slowest_journey_names_what_took_long_and_can_be_run_again() {
     let number = journey.number.clone();
     let slowest = section(&report, "Slowest journeys");
     let words = format!(
-        "Iteration {number} took 1.00 s, failed: 300 ms late, `create_order` 400 ms (failed), 4 other steps 100 ms, 200 ms in no request: in \
+        "Iteration {number} took 1.00 s, failed: 300 ms late, `create_order` 400 ms (failed), 4 other steps 100 ms, 200 ms outside of requests: in \
          the scenario's own code, or waiting for a thread of the generator."
     );
     let again = format!(
@@ -331,7 +331,7 @@ fn the_slowest_journey_names_what_took_long_and_can_be_run_again() {
     journey.steps.truncate(1);
     (journey.delay_us, journey.own_us) = (500_000, 480_000);
     let slowest = section(&report, "Slowest journeys");
-    let words = "failed: 500 ms late, `login` 20.0 ms, 480 ms in no request: in the";
+    let words = "failed: 500 ms late, `login` 20.0 ms, 480 ms outside of requests: in the";
     assert!(slowest.contains(words), "{slowest}");
     report.cards[0].identity = "curl::get_orders".to_owned();
     let slowest = section(&report, "Slowest journeys");

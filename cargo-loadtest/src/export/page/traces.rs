@@ -14,7 +14,7 @@ pub(super) fn build_traces(card: &Card) -> Option<Section> {
         Column::text("Trace", 2.0),
     ];
     let mut table = Table::list(
-        "Sampled journeys and steps, and what recorded them",
+        "Sampled journeys and steps, with links to their traces",
         columns,
     );
     for row in &card.traces {

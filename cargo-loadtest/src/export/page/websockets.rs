@@ -27,7 +27,7 @@ pub(super) fn build_websockets(card: &Card) -> Option<Section> {
         let reopened = count(tally.reopened);
         let _ = write!(
             opened,
-            ", {reopened} of them anew, after the target closed one"
+            ", {reopened} of them reopened, after the target closed one"
         );
     }
     let mut closed = format!("{} by users", count(tally.closed_by_user));

@@ -182,7 +182,7 @@ impl<'a> Flow<'a> {
             block.add(Drawing::lines(place, style.size), (WIDTH - right, 7.0));
             let is_escape = |item: &Item| matches!(item, Item::Text { escaped: true, .. });
             if page.iter().any(is_escape) {
-                let note = "\\u{..} stands for a character that no font of this document has: add one with `--pdf-font FILE`.";
+                let note = "\\u{..} is a character that no font of this document has: add a font with `--pdf-font FILE`.";
                 let style = style.colour(ALARM);
                 block.add(Drawing::label(note, style, WIDTH, self.fonts), (0.0, -13.0));
             }

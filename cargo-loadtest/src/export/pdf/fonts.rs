@@ -39,7 +39,7 @@ impl fmt::Display for NoFont {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Format => "it is neither TrueType nor OpenType, or broken",
-            Self::Outlines => "its letters are no outlines of TrueType or CFF",
+            Self::Outlines => "its characters are not outlines of TrueType or CFF",
         })
     }
 }

@@ -456,7 +456,7 @@ pub(super) fn grouped() -> Report {
 
 /// A run in which a step blocked a worker thread.
 pub(super) fn stuck() -> Report {
-    let reason = "`login` did not give its thread back".into();
+    let reason = "`login` did not return its thread".into();
     report(vec![checkout(HEALTHY, 0, EndReason::Stuck { reason })])
 }
 

@@ -72,7 +72,7 @@ fn the_least_grade_stands_beside_the_grade() {
     let narrow = page(&sample::graded_too_low(), 44);
     let lines: Vec<&str> = narrow.lines().skip(1).take(2).map(str::trim).collect();
     assert!(
-        lines[0].ends_with("  B") && lines[1].ends_with(", at least A asked for"),
+        lines[0].ends_with("  B") && lines[1].ends_with(", at least A required"),
         "{narrow}"
     );
 }

@@ -25,7 +25,7 @@ impl CurlSetting {
     /// Returns the value as text.
     pub(super) fn text(&self) -> Result<&str, Mistake> {
         std::str::from_utf8(&self.value)
-            .map_err(|_| Mistake::new(self.span.clone(), "this value is no text in UTF-8"))
+            .map_err(|_| Mistake::new(self.span.clone(), "this value is not text in UTF-8"))
     }
 }
 
@@ -152,6 +152,6 @@ fn unknown_option(word: &ShellWord, name: &str) -> Mistake {
     let span = word.span.start..word.span.end.min(word.span.start + 2 + name.len());
     let meant = options::suggest_name(name);
     let meant = meant.map(|meant| format!("did you mean `--{meant} ..`? "));
-    let help = meant.unwrap_or_default() + "options of `cargo loadtest` stand before `--`";
+    let help = meant.unwrap_or_default() + "options of `cargo loadtest` go before `--`";
     Mistake::new(span, format!("curl has no option `--{name}`")).help(help)
 }

@@ -25,7 +25,7 @@ impl PermittedFiles {
         let unreadable = |error: std::io::Error| failed(format!("cannot be read: {error}"));
         let metadata = std::fs::metadata(&whole).map_err(unreadable)?;
         if !metadata.is_file() {
-            return Err(failed("is no file".to_owned()));
+            return Err(failed("is not a file".to_owned()));
         }
         if metadata.len() > LARGEST {
             let most = LARGEST / 1024 / 1024;

@@ -31,7 +31,9 @@ impl RequestDraft {
             (None, None) => return refuse("a header is `Name: value`, and this has no `:`"),
         };
         if !is_token(name.trim()) {
-            return refuse("the name of a header is made of letters, digits and signs such as `-`");
+            return refuse(
+                "the name of a header consists of letters, digits and signs such as `-`",
+            );
         }
         let is_control = |letter: char| letter.is_ascii_control() && letter != '\t';
         if value.is_some_and(|value| value.contains(is_control)) {
@@ -44,7 +46,7 @@ impl RequestDraft {
                 let is_usual = lower == "content-length"
                     || value.is_none_or(|value| value.eq_ignore_ascii_case("keep-alive"));
                 if !is_usual {
-                    let words = format!("`{lower}` is set by whoever sends; it is left out");
+                    let words = format!("`{lower}` is set by the client; it is left out");
                     notes.push(Note::new(span.clone(), words));
                 }
             }

@@ -225,7 +225,7 @@ impl RequestDraft {
         match setting.name {
             "url" => self.urls.push((text.to_owned(), span.clone())),
             "request" if is_token(text) => self.method = Some(text.to_owned()),
-            "request" => return Err(Mistake::new(span.clone(), "this is no method of HTTP")),
+            "request" => return Err(Mistake::new(span.clone(), "this is not a method of HTTP")),
             "url-query" => {
                 let query = match text.strip_prefix('+') {
                     Some(raw) => raw.to_owned(),

@@ -217,7 +217,7 @@ fn what_is_not_honoured_is_told_and_what_matters_not_is_not() {
             "curl --resolve h:80:127.0.0.1 h",
             "`--resolve`: names are looked up",
         ),
-        ("curl --rate 200/s h", "stands before `--`"),
+        ("curl --rate 200/s h", "go before `--`"),
         ("curl -r 0-9 h", "write `-H 'Range: bytes=..'`"),
         ("curl -H 'Connection: close' h", "left out"),
     ] {

@@ -44,7 +44,7 @@ pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url
     let (scheme, rest) = parts.unwrap_or(("http", text));
     let scheme = scheme.to_ascii_lowercase();
     if scheme != "http" && scheme != "https" {
-        let words = format!("only `http` and `https` can be load-tested, and this is `{scheme}`");
+        let words = format!("only `http` and `https` can be tested, and this is `{scheme}`");
         return Err(refuse(&words));
     }
     if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
@@ -54,7 +54,7 @@ pub(super) fn parse_url(text: &str, is_literal: bool, span: &Span) -> Result<Url
     let url = Url::parse(&format!("{scheme}://{}", rest.replace('\\', "%5C")));
     url.ok()
         .filter(|_| !host.contains('\\'))
-        .ok_or_else(|| refuse("this URL has a host or a port that is none"))
+        .ok_or_else(|| refuse("this URL has an invalid host or port"))
 }
 
 /// Adds to the query of a URL.
@@ -98,8 +98,8 @@ mod tests {
         for (url, words) in [
             ("ftp://h/", "only `http`"),
             ("http:///a", "has no host"),
-            ("http://h:99999/", "a host or a port"),
-            ("http://h\\x/", "a host or a port"),
+            ("http://h:99999/", "an invalid host or port"),
+            ("http://h\\x/", "an invalid host or port"),
             ("http://h/a b", "a blank"),
             ("h/[1-3]", "a range"),
             ("h/{a,b}", "a range"),

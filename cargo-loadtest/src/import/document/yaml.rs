@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
         match event {
             Event::StreamEnd => break,
             Event::DocumentStart(..) if root.is_some() => {
-                let words = "a second document begins here, and one is read";
+                let words = "a second document starts here, and only the first is read";
                 return Err(Mistake::new(span, words));
             }
             Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
@@ -82,7 +82,7 @@ impl<'a> YamlReader<'a> {
                 make_object(fields)?
             }
             Event::Alias(_) => {
-                let words = "an alias is not imported: it stands for a value elsewhere";
+                let words = "an alias is not imported: it refers to a value elsewhere";
                 let help = "write the value itself, as `yq 'explode(.)'` does";
                 return Err(Mistake::new(span, words).help(help));
             }

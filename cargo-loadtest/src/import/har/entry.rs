@@ -62,7 +62,7 @@ impl<'a> HarEntry<'a> {
         let method = request.text_of("method").unwrap_or("GET").trim();
         if !is_token(method) {
             let span = request.get("method").map(Node::beginning);
-            let words = "this is no method of HTTP";
+            let words = "this is not a method of HTTP";
             return Err(unreadable(span.unwrap_or(place.span.clone()), words));
         }
         let (url, is_websocket) = parse_url(method, text, &place.span)?;

@@ -33,10 +33,10 @@ mod reason {
     pub(super) const STATIC: &str = "static files";
     pub(super) const THIRD_PARTY: &str = "third parties";
     pub(super) const OTHER_HOST: &str = "other hosts";
-    pub(super) const PREFLIGHT: &str = "preflights, which browsers send for themselves";
+    pub(super) const PREFLIGHT: &str = "preflights, which browsers send automatically";
     pub(super) const TRACKER: &str = "trackers and beacons";
     pub(super) const SOCKET: &str = "Socket.IO and WebTransport";
-    pub(super) const TUNNEL: &str = "tunnels of a proxy";
+    pub(super) const TUNNEL: &str = "proxy tunnels";
     pub(super) const UNANSWERED: &str = "without an answer: blocked, cancelled or failed";
     pub(super) const CACHED: &str = "answered by the browser itself, without a server";
     pub(super) const NOT_SENT: &str = "no requests over HTTP";

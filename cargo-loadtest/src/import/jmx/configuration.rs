@@ -106,7 +106,7 @@ impl<'e> PlanReader<'e> {
             return;
         }
         if !element.is_set("ignoreFirstLine") {
-            let words = format!("the first line of `{file}` has to name its columns: `{names}`");
+            let words = format!("the first line of `{file}` must name its columns: `{names}`");
             self.migration.note(&element.span, words);
         }
         for name in names

@@ -44,7 +44,7 @@ pub(super) fn read_plan(input: &Input) -> Result<Element, Mistake> {
     }
     let root = read_element(&input.text)?;
     if root.tag != "jmeterTestPlan" {
-        let words = "this is no plan of JMeter: there is no `jmeterTestPlan` in it";
+        let words = "this is not a JMeter plan: there is no `jmeterTestPlan` in it";
         return Err(Mistake::new(root.span, words));
     }
     Ok(root)

@@ -134,7 +134,8 @@ impl<'s, 't> Script<'s, 't> {
                 Js::Text(Text::from_iter([Piece::User(UserValue::Uuid)]))
             }
             ("randomString", ..) => {
-                let words = "a random text is one of the journey here, of another length";
+                let words =
+                    "a random text is the same within a journey here, and has another length";
                 self.migration.note_once(&span, words);
                 Js::Text(Text::from_iter([Piece::User(UserValue::Unique)]))
             }

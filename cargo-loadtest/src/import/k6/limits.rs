@@ -62,7 +62,9 @@ pub(super) fn apply_thresholds(
             };
             limits.push(DeclaredLimit {
                 name: name.clone(),
-                words: words.unwrap_or("a condition that code makes").to_owned(),
+                words: words
+                    .unwrap_or("a condition that is computed by code")
+                    .to_owned(),
                 is_applied,
             });
         }

@@ -110,7 +110,7 @@ pub(crate) fn read_k6(input: &Input) -> Result<Recording, Mistake> {
         let place = script
             .option_place("scenarios")
             .or_else(|| script.option_place("options"));
-        let words = "the options are made by code: write the load and the thresholds";
+        let words = "the options are computed by code: write the load and the thresholds";
         script.migration.note(&place.unwrap_or(0..0), words);
     }
     let mut limits: Vec<DeclaredLimit> = Vec::new();
@@ -352,7 +352,7 @@ impl<'t> Script<'_, 't> {
             let help = "import a script with its modules in one file, such as a bundler makes";
             return Mistake::new(head_of(call), words).help(help);
         }
-        let help = "the function that k6 runs calls `http.get(..)` and the like";
+        let help = "the function that k6 runs must call `http.get(..)` or similar";
         Mistake::new(place, words).help(help)
     }
 }

@@ -193,7 +193,7 @@ fn read_stages(
 ) -> (Option<Load>, Vec<String>) {
     let mut from = round(from / unit);
     let mut read = Vec::new();
-    let lacks = || vec!["its stages are made by code: write its load".to_owned()];
+    let lacks = || vec!["its stages are computed by code: write its load".to_owned()];
     for stage in stages.items() {
         let to = stage.get("target").and_then(Js::as_number);
         let duration = stage

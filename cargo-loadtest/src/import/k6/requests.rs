@@ -149,7 +149,7 @@ impl<'t> Script<'_, 't> {
             Js::Object(fields) => fields.clone(),
             Js::Undefined | Js::Null => return,
             _ => {
-                let words = "its parameters are made by code: headers and the like are left out";
+                let words = "its parameters are computed by code: headers and similar are left out";
                 self.migration.note(&exchange.span, words);
                 return;
             }

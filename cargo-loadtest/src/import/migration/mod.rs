@@ -211,8 +211,9 @@ impl Migration {
                 {
                     let name = &self.recording.constants[*at].name;
                     let expression = quote_name(&self.expressions[*at]);
-                    let words =
-                        format!("the constant `{name}` needs a value: code makes {expression}");
+                    let words = format!(
+                        "the constant `{name}` needs a value: {expression} is computed by code"
+                    );
                     let note = Note::new(exchange.span.clone(), words);
                     self.recording.notes.push(note);
                 }

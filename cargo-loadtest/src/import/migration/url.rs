@@ -110,7 +110,7 @@ impl UrlParts {
             return Ok(());
         };
         let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()))
-            .map_err(|error| format!("the host of this URL is none ({error})"))?;
+            .map_err(|error| format!("the host of this URL is not valid ({error})"))?;
         self.origin = url.origin().ascii_serialization();
         Ok(())
     }

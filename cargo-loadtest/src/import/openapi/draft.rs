@@ -81,7 +81,7 @@ impl<'a> RequestDraft<'a> {
         if parameter.place == "path" {
             if !self.has_path_value(name) {
                 let words = format!(
-                    "`{}` is no part of `{}`: it is left out",
+                    "`{}` is not part of `{}`: it is left out",
                     shorten(name),
                     shorten(&self.operation.path)
                 );

@@ -72,7 +72,7 @@ impl<'a> LinkReader<'_, 'a> {
                 continue;
             }
             let Some((value, is_bare)) = self.read_value(&parameter.node, &place) else {
-                let words = "this is no value of the answer that a link can take: `$response.body#/id`, `$response.header.Location`";
+                let words = "this is not a value that a link can take from the answer: `$response.body#/id`, `$response.header.Location`";
                 self.document.warn(&parameter.node.beginning(), words);
                 continue;
             };

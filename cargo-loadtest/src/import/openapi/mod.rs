@@ -85,13 +85,13 @@ fn check_version(document: &ApiDocument<'_>) -> Result<(), Mistake> {
     let root = document.root;
     let Some(said) = root.get("openapi").or_else(|| root.get("swagger")) else {
         return Err(
-            Mistake::new(document.start(), "this is no OpenAPI document")
-                .help("one begins with `openapi: 3.1.0` or `swagger: \"2.0\"`, and has `paths`"),
+            Mistake::new(document.start(), "this is not an OpenAPI document")
+                .help("it starts with `openapi: 3.1.0` or `swagger: \"2.0\"`, and has `paths`"),
         );
     };
     let version = said.scalar().unwrap_or_default();
     if !version.starts_with(['2', '3']) {
-        let words = "this is no version of OpenAPI that is known: it is read as 3.1";
+        let words = "this version of OpenAPI is not known: it is read as 3.1";
         document.warn(&said.span, words);
     }
     Ok(())

@@ -72,8 +72,9 @@ pub(super) fn select_operations<'a>(
         .collect();
     if selected.is_empty() {
         let words = "no operation has all of this tag, name and path";
-        return Err(Mistake::new(first, words)
-            .help("give one of `--tag`, `--operation` and `--path`, or those that go together"));
+        return Err(Mistake::new(first, words).help(
+            "give one of `--tag`, `--operation` and `--path`, or a combination that matches",
+        ));
     }
     Ok(selected)
 }
@@ -99,7 +100,7 @@ fn read_path<'a>(document: &ApiDocument<'a>, path: &'a Field<'a>, all: &mut Vec<
         if METHODS.contains(&name) {
             all.extend(read_operation(document, &template, field, item));
         } else if !name.starts_with("x-") && !PATH_FIELDS.contains(&name) {
-            let words = format!("`{}` is no method: it is left out", shorten(name));
+            let words = format!("`{}` is not a method: it is left out", shorten(name));
             document.warn(&field.span, words);
         }
     }

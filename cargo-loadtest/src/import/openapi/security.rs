@@ -24,7 +24,7 @@ pub(super) fn read_access<'a>(document: &ApiDocument<'a>, operation: &'a Node<'a
         .filter_map(|one| read_alternative(document, one));
     usable.next().unwrap_or_else(|| {
         if let Some(first) = alternatives.first() {
-            let words = "no way to be let in is known here: nothing is sent for it";
+            let words = "no credentials are known here: none are sent";
             document.warn(&first.span, words);
         }
         Access::default()
@@ -77,7 +77,7 @@ fn add_scheme<'a>(
     } else if scheme.text_of("type") == Some("apiKey") {
         add_key(document, name, scheme, access)?;
     } else {
-        let words = format!("the security scheme `{name}` is none that can be honoured");
+        let words = format!("the security scheme `{name}` cannot be applied");
         document.warn(&scheme.span, words);
         return None;
     }
@@ -124,7 +124,7 @@ fn add_key<'a>(
         "query" => &mut access.query,
         "cookie" if is_token(sent) => &mut access.cookies,
         _ => {
-            let words = "this is no place for a key: it is left out";
+            let words = "a key cannot be here: it is left out";
             document.warn(&scheme.span, words);
             return None;
         }

@@ -36,7 +36,7 @@ impl Servers {
         let is_given = base.is_some();
         let documented = find_listed(document, document.root, is_given).unwrap_or_else(|| {
             let words = format!(
-                "the document does not say where the service is: `{UNKNOWN_ORIGIN}` is taken; `--base-url` names another one"
+                "the document names no server: `{UNKNOWN_ORIGIN}` is used; `--base-url` sets another one"
             );
             if !is_given {
                 document.warn(&document.start(), words);
@@ -94,9 +94,9 @@ fn parse_base(document: &ApiDocument<'_>, text: &str) -> Result<ServerAddress, M
         .filter_map(|name| document.root.name(name));
     let span = named.next().unwrap_or_else(|| document.start());
     parse_address(text).ok_or_else(|| {
-        let words = "`--base-url` is no URL of a service, or has credentials or a query";
+        let words = "`--base-url` is not a URL of a service, or has credentials or a query";
         Mistake::new(span, words)
-            .help("write `http://host:port`, with the path that all operations begin with")
+            .help("write `http://host:port`, with the common path of all operations")
     })
 }
 
@@ -137,13 +137,13 @@ fn find_listed<'a>(
             None => url.clone(),
         };
         let Some(address) = parse_address(&whole) else {
-            let words = "this is no URL of a service, or has credentials or a query";
+            let words = "this is not a URL of a service, or has credentials or a query";
             document.warn(&place, words);
             continue;
         };
         if is_relative && !is_quiet {
             let words = format!(
-                "the server is where the document is, which is not known: `{UNKNOWN_ORIGIN}` is taken; `--base-url` names another one"
+                "the server is relative to the document, whose URL is not known: `{UNKNOWN_ORIGIN}` is used; `--base-url` sets another one"
             );
             document.warn(&place, words);
         }

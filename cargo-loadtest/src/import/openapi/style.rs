@@ -45,7 +45,7 @@ impl ValueStyle {
             _ => {
                 document.warn(
                     &said.span,
-                    "this style is not written: the usual one is taken",
+                    "this style cannot be written: the default style is used",
                 );
                 None
             }

@@ -83,7 +83,7 @@ pub(super) fn apply_auth(
                 remove_header(exchange, &name);
                 exchange.headers.push(Header::new(name, text));
             } else {
-                let words = "the name of the API key can be no header, and it is left out";
+                let words = "the name of the API key cannot be a header, and is left out";
                 reader.note(&auth.name(kind).unwrap_or_default(), words);
             }
         }
@@ -101,7 +101,7 @@ pub(super) fn apply_auth(
         }
         other => {
             let words = format!(
-                "credentials of the kind `{other}` are made anew for each request, which is not done: the requests are sent without"
+                "credentials of the kind `{other}` are computed for each request, which is not done: the requests are sent without them"
             );
             let span = auth.get("type").unwrap_or(auth).beginning();
             reader.variables.note_place_once(&span, words);

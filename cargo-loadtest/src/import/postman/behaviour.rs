@@ -55,7 +55,7 @@ pub(super) fn apply_settings(
         };
         let value = node.text().map_or_else(|| node.json(), str::to_owned);
         if value != usual && value != "null" {
-            let words = format!("`{name}` is not honoured: {instead}");
+            let words = format!("`{name}` is not applied: {instead}");
             reader.variables.note_place_once(&node.beginning(), words);
         }
     }

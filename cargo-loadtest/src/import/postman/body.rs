@@ -12,7 +12,7 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 use std::collections::BTreeSet;
 
 /// Content that is sent in the place of a file.
-const PLACEHOLDER: &str = "In the place of a file.\n";
+const PLACEHOLDER: &str = "Instead of a file.\n";
 
 /// A body, and the type that goes without saying.
 pub(super) type TypedBody = (Body, Option<String>);
@@ -116,7 +116,7 @@ fn resolve_json(
             let mut pieces = value.pieces().iter();
             if pieces.any(|piece| reader.variables.is_missing(piece)) {
                 let words = format!(
-                    "`{variable}` stands in JSON without quotes and has no value: it is sent as a string"
+                    "`{variable}` is in JSON without quotes and has no value: it is sent as a string"
                 );
                 reader.variables.note_once(scope.at, words);
             }
@@ -338,7 +338,7 @@ fn read_graphql(
     let mut variables = resolve_json(variables.trim(), reader, scope);
     if !is_json(&variables.shown(|_| "0".to_owned())) {
         if !variables.is_empty() {
-            let words = "the variables of the query are no JSON, and are left out";
+            let words = "the variables of the query are not JSON, and are left out";
             reader.note(scope.at, words);
         }
         variables = "{}".into();

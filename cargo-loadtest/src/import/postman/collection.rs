@@ -43,12 +43,12 @@ pub(super) fn find_collection<'n, 'a>(root: &'n Node<'a>) -> Result<&'n Node<'a>
     let refuse = |place: Span, words: &str, help: &str| Err(Mistake::new(place, words).help(help));
     let export = "in Postman, choose Export and then Collection v2.1; what was exported earlier is imported first";
     if let Some(span) = root.name("values").filter(|_| root.get("item").is_none()) {
-        let words = "these are the variables of an environment, and no collection";
+        let words = "these are the variables of an environment, not a collection";
         let help = "give the collection, and this file with `--environment`";
         return refuse(span, words, help);
     }
     let Some(items) = root.get("item") else {
-        let words = "this is no collection of Postman of version 2: it has no `item`";
+        let words = "this is not a Postman collection of version 2: it has no `item`";
         return refuse(document::told_by(root), words, export);
     };
     if items.is_list() {
@@ -114,7 +114,7 @@ impl<'n, 'a> PostmanCollection<'n, 'a> {
             }
             let is_request = |node: &&Node<'_>| node.is_object() || node.text().is_some();
             let Some(request) = item.get("request").filter(is_request) else {
-                let words = "this is no folder and has no `request`: it is left out";
+                let words = "this is not a folder and has no `request`: it is left out";
                 self.left.push(Note::new(item_place(item), words));
                 continue;
             };

@@ -31,7 +31,7 @@ pub(crate) fn read_environment(input: &Input) -> Result<PostmanEnvironment, Mist
     let root = root.get("environment").unwrap_or(&root);
     let Some(values) = root.get("values") else {
         let telling = document::told_by(root);
-        let mistake = Mistake::new(telling, "this is no environment: it has no `values`");
+        let mistake = Mistake::new(telling, "this is not an environment: it has no `values`");
         let help = "export the environment in Postman: Environments, its menu, Export";
         return Err(mistake.help(help));
     };

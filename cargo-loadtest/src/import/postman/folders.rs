@@ -40,7 +40,7 @@ fn no_folder(collection: &PostmanCollection<'_, '_>, wanted: &str, root: &Node<'
     let place = place.or_else(|| root.name("item"));
     let words = format!("there is no folder `{wanted}` in it");
     let help = match near {
-        Some(near) => format!("there is one that is called `{near}`"),
+        Some(near) => format!("did you mean `{near}`?"),
         None => format!("it has {}", join_names(&names[..names.len().min(10)])),
     };
     Mistake::new(place.unwrap_or_else(|| root.beginning()), words).help(help)

@@ -222,7 +222,7 @@ fn read_exchanges(
                 note_effects(script, &format!("the {what} of `{name}`"), reader);
             }
             if let Some(place) = after.place.as_ref().filter(|_| after.script.checks_more) {
-                let words = "of what scripts check, here and elsewhere, only the status is checked";
+                let words = "of the checks in scripts, here and elsewhere, only the status check is imported";
                 reader.variables.note_once(place, words);
             }
         }

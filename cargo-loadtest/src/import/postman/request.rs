@@ -46,7 +46,7 @@ pub(super) fn read_request(
     let node = node.filter(is_url);
     let (url, at) = match node {
         _ if !is_token(&method) => {
-            let why = "this is no method of HTTP".to_owned();
+            let why = "this is not a method of HTTP".to_owned();
             (Err(why), request.get("method").map(Node::beginning))
         }
         None => {
@@ -194,7 +194,7 @@ fn add_header(
         return;
     }
     if !is_token(&name) || has_control(&value) {
-        let words = "a header whose name or value has letters that no header has is left out";
+        let words = "a header with invalid characters in its name or value is left out";
         reader.note(scope.at, words);
         return;
     }

@@ -170,11 +170,11 @@ impl RequestUrl {
         };
         let host = host.as_literal().unwrap_or_default().trim();
         if matches!(host, "http:" | "https:") {
-            let words = "this URL has two schemes, one of which is that of a variable";
+            let words = "this URL has two schemes, one of them from a variable";
             return Err(words.to_owned());
         }
         let url = url::Url::parse(&format!("{scheme}://{host}/"))
-            .map_err(|error| format!("the host of this URL is none ({error})"))?;
+            .map_err(|error| format!("the host of this URL is not valid ({error})"))?;
         self.origin = url.origin().ascii_serialization();
         self.credentials = who.map(Credentials::of_url);
         Ok(path)

@@ -16,7 +16,8 @@ const DEEPEST: usize = 20;
 /// Most bytes of all values.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 const LONGEST_NAME: usize = 100;
-const TOO_LARGE: &str = "variables stand for more than can be kept, here and further down: they are asked for at run time";
+const TOO_LARGE: &str =
+    "variables have larger values than can be kept, here and below: they are read at run time";
 
 /// The surroundings of a text, as far as its variables need them.
 #[derive(Debug, Clone, Copy)]

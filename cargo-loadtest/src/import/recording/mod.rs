@@ -109,8 +109,10 @@ impl Recording {
     pub(crate) fn describe_code(&self) -> Option<String> {
         match self.code.len() {
             0 => None,
-            1 => Some("1 part is code and is left as a comment".to_owned()),
-            parts => Some(format!("{parts} parts are code and are left as comments")),
+            1 => Some("1 part could not be converted and is kept as a comment".to_owned()),
+            parts => Some(format!(
+                "{parts} parts could not be converted and are kept as comments"
+            )),
         }
     }
 

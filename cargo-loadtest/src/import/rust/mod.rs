@@ -184,7 +184,8 @@ impl Writer<'_> {
             .texts()
             .iter()
             .any(|text| text.pieces().contains(&unique));
-        let words = "names of what it creates differ in each journey, as they may have to be new";
+        let words =
+            "names of created objects differ in each journey, because they may have to be unique";
         if is_unique && scope.noted.insert(words.to_owned()) {
             let comment = format!("`vu.unique`: {words}");
             comment::write_comment(&mut self.body, "    //", &comment);

@@ -218,7 +218,7 @@ impl Finder {
         let plain = password.shown(|_| String::new());
         let name = user.as_literal().unwrap_or_default();
         if is_secret_user(name, &plain) {
-            let piece = self.add_secret(name, "api key", "the key in the place of a user");
+            let piece = self.add_secret(name, "api key", "the key used as the user name");
             *user = Text::from_iter([piece]);
         }
         *password = self.hide_whole(password, "password", "the password");

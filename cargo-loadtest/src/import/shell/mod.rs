@@ -86,7 +86,7 @@ pub(super) fn read_commands(
         let start = (text.len() - text.trim_start().len()).min(end);
         let mistake = Mistake::new(start..end, "there is no curl command in this");
         return Err(mistake.help(
-            "it has to begin with `curl`; in the network panel of a browser choose `Copy as cURL`",
+            "it must start with `curl`; in the network panel of a browser choose `Copy as cURL`",
         ));
     }
     Ok(found)

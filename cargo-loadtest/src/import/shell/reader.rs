@@ -90,7 +90,7 @@ impl<'a, 'v> ShellReader<'a, 'v> {
 
     fn read_argument(&mut self) -> Result<(), Mistake> {
         if self.is_powershell && self.peek(0) == Some(b'$') && self.current.words.is_empty() {
-            let words = "only curl commands are read, and no expressions of PowerShell";
+            let words = "only curl commands are read, not PowerShell expressions";
             let mistake = Mistake::new(self.at..self.at + 1, words);
             return Err(mistake.help("set variables in the environment, and write `$env:NAME`"));
         }

@@ -71,9 +71,8 @@ impl<'a> ShellVariables<'a> {
             return Ok(value);
         }
         let most = MOST_BYTES / (1024 * 1024);
-        let words =
-            format!("with this variable all values in the text come to more than {most} MiB");
-        let help = "write a shorter value, or the text itself in the place of the variable";
+        let words = format!("with this variable all values in the text exceed {most} MiB");
+        let help = "write a shorter value, or the text itself instead of the variable";
         Err(Mistake::new(span.clone(), words).help(help))
     }
 

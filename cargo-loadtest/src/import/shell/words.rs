@@ -74,15 +74,15 @@ impl ShellReader<'_, '_> {
                 (words, "put them within quotes")
             }
             '\u{a0}' | '\u{2018}'..='\u{201f}' => {
-                let words = "to a shell this quote or blank is a letter as any other";
+                let words = "a shell treats this quote or blank as an ordinary letter";
                 (
                     words,
-                    "a text processor has put it there: type `'`, `\"` or a blank",
+                    "a text processor inserted it: type `'`, `\"` or a blank",
                 )
             }
             '\u{2010}'..='\u{2015}' | '\u{2212}' if self.at == start => {
-                let words = "to curl this dash is a letter as any other";
-                (words, "a text processor has put it there: type `-`")
+                let words = "curl treats this dash as an ordinary letter";
+                (words, "a text processor inserted it: type `-`")
             }
             _ => return Ok(()),
         };

@@ -370,7 +370,7 @@ fn a_step_passes_its_neighbours_unless_a_value_forbids_that() {
     };
     let needs = |one: &str, other: &str| {
         Some(format!(
-            "`{one}` needs `{other}`, which has to stay before it"
+            "`{one}` needs `{other}`, which must stay before it"
         ))
     };
     let before = |name: &str| Some(format!("before {:?}", Some(name)));

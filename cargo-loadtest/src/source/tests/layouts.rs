@@ -95,7 +95,7 @@ fn a_wide_line_becomes_one_option_per_line() {
     let attribute = format!("#[step(get = \"{url}\" /* a */, weight = 0.5)]");
     assert!(
         !after(&attribute, expect).contains('\n'),
-        "a comment stands within"
+        "there is a comment within"
     );
 
     let fields = OptionValue::Fields(

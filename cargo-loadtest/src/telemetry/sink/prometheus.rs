@@ -113,8 +113,8 @@ impl ScrapePage {
         let scrapes = format_counted(state.scrapes, "scrape");
         let last = match (state.scrapes, state.is_scraped) {
             (0, _) => "",
-            (_, true) => ", the last one of the final figures",
-            (_, false) => ", none of the final figures",
+            (_, true) => ", the last with the final figures",
+            (_, false) => ", none with the final figures",
         };
         (counts, format!("{scrapes} answered{last}"))
     }
@@ -165,7 +165,11 @@ impl ScrapePage {
                 return Ok(());
             }
             Some(("GET", "/-/healthy")) => ("200 OK", "text/plain", HEALTHY),
-            Some(("GET", _)) => ("404 Not Found", "text/plain", "there is `/metrics`\n"),
+            Some(("GET", _)) => (
+                "404 Not Found",
+                "text/plain",
+                "the only page is `/metrics`\n",
+            ),
             Some(_) => ("405 Method Not Allowed", "text/plain", "only GET\n"),
             None => ("400 Bad Request", "text/plain", "no HTTP\n"),
         };

@@ -32,7 +32,7 @@ pub(in crate::ui) fn find_scenario(
         .map_err(|error| Error::usage(format!("`{shown}` cannot be read as Rust: {error}")))?;
     let scenario = choose(source.scenarios, identity, &function).ok_or_else(|| {
         Error::nothing_found(format!(
-            "`{shown}` does not hold the scenario `{function}` any more"
+            "`{shown}` no longer holds the scenario `{function}`"
         ))
         .with_help("read the source again, on the page of all scenarios")
     })?;

@@ -40,13 +40,14 @@ impl Proxy {
         let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         let is_anonymous = url.username().is_empty() && url.password().is_none();
         if !(is_web && is_bare && is_anonymous) {
-            let reason = "scheme and host are all it may have";
+            let reason = "it may have only a scheme and a host";
             return Err(
                 wrong(reason.to_owned()).with_help("such as `https://loadtest.example.com`")
             );
         }
-        let user_header = HeaderName::try_from(user_header)
-            .map_err(|_| Error::usage(format!("`--user-header`: `{user_header}` is no header")))?;
+        let user_header = HeaderName::try_from(user_header).map_err(|_| {
+            Error::usage(format!("`--user-header`: `{user_header}` is not a header"))
+        })?;
         let secret = secret.filter(|secret| secret.len() >= SHORTEST_SECRET).ok_or_else(|| {
             Error::usage(format!(
                 "a shared dashboard needs the secret of its proxy in `{SECRET_VARIABLE}`, of {SHORTEST_SECRET} characters or more"

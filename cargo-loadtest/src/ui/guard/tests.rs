@@ -288,6 +288,6 @@ fn a_proxy_has_an_origin_a_header_and_a_long_secret() {
         error
             .unwrap_err()
             .to_string()
-            .contains("`a b` is no header")
+            .contains("`a b` is not a header")
     );
 }

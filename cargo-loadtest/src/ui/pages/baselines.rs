@@ -44,7 +44,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
                     }
                 }
                 @if !contents.outdated.is_empty() {
-                    p.sub { (display::format_counted(contents.outdated.len() as u64, "run")) " of an older version, load or target count no longer" }
+                    p.sub { (display::format_counted(contents.outdated.len() as u64, "run")) " of an older version, load or target no longer count" }
                 }
                 @if refusal.is_none() {
                     form.line method="post" action=(Route::RemoveBaseline.path()) data-confirm={ "Remove the baseline " (name) "?" } {

@@ -27,9 +27,9 @@ pub(super) fn change(
                 .runs
                 .unqueue(form.parsed("number").unwrap_or_default());
             let text = if is_out {
-                "the run does not wait any more"
+                "the run is no longer queued"
             } else {
-                "the run has begun already"
+                "the run has started already"
             };
             dashboard.leave_notice(&Route::Scenarios.path(), is_out, text)
         }
@@ -61,7 +61,7 @@ fn required<'a>(form: &'a Fields, name: &'a str) -> Result<&'a str, Error> {
     let missing = || Error::usage(format!("the field `{name}` is empty"));
     let value = form.get(name).ok_or_else(missing)?;
     if value.starts_with('-') {
-        return Err(Error::usage(format!("the field `{name}` begins with `-`")));
+        return Err(Error::usage(format!("the field `{name}` starts with `-`")));
     }
     Ok(value)
 }
@@ -96,7 +96,7 @@ pub(super) fn start_run(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Ans
         .collect();
     if names.is_empty() {
         let page = Route::Scenarios.path();
-        let page = dashboard.leave_notice(&page, false, "choose a scenario to run");
+        let page = dashboard.leave_notice(&page, false, "select a scenario to run");
         return Ok(Answer::SeeOther(page));
     }
     let refused = check_load(dashboard, form, &names);
@@ -126,7 +126,7 @@ pub(super) fn start_run(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Ans
         dashboard.visitor(),
     );
     let page = format!("{}?number={number}", Route::Started.path());
-    let page = dashboard.leave_notice(&page, true, format!("asked for a run of {title}"));
+    let page = dashboard.leave_notice(&page, true, format!("Queued {title}"));
     Ok(Answer::SeeOther(page))
 }
 
@@ -180,7 +180,7 @@ fn start_try(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<String, Error>
     let query = query.extend_pairs(entered.clone()).finish();
     let page = format!("{}?{query}", Route::Try(identity.clone()).path());
     if dashboard.run_under_way().is_some() {
-        let text = "a load runs: a journey beside it would disturb it; try again when it is over";
+        let text = "a load is running, and a journey would disturb it; try again when it is over";
         return Ok(dashboard.leave_notice(&page, false, text));
     }
     let flags: Vec<String> = entered

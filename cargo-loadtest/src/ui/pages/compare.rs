@@ -29,7 +29,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
     chosen.sort_unstable();
     if chosen.len() > 2 {
         return Err(Error::usage(
-            "choose two runs: more cannot be compared at once",
+            "select two runs: more cannot be compared at once",
         ));
     }
     let names = baselines.names()?;
@@ -70,7 +70,7 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                 }
             }
             None if runs.is_empty() => { p { "Nothing has run yet." } }
-            None => { p { "Choose a baseline or an earlier run, and the run to compare with it." } }
+            None => { p { "Select a baseline or an earlier run, and the run to compare with it." } }
         }
     };
     Ok(Content {

@@ -70,7 +70,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
     let has_webhooks = !dashboard.config()?.notify.is_empty();
     let body = html! {
         h1 { "Events" }
-        p.sub { "What runs, webhooks and this dashboard did, the newest first. Files can be edited, so this is no audit." }
+        p.sub { "Runs, webhooks and actions of this dashboard, newest first. These files can be edited, so this is not an audit log." }
         @if !has_webhooks { p.sub { "No webhook is configured: " code { "[[notify]]" } " in " code { "loadtest.toml" } " names one." } }
         @if events.is_empty() { p { "Nothing has happened yet." } } @else {
             div.scroll role="region" aria-label="Events" tabindex="0" {

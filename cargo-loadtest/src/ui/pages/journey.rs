@@ -59,8 +59,8 @@ pub(super) fn render(dashboard: &Dashboard, identity: &str, query: &Fields) -> C
             }
         }
         @match &journey {
-            None => { p.sub { "One journey is run, without think times. Every request and answer is shown here; secrets are not." } }
-            Some(Journey::Running) => { p role="status" { "The load test is built, and the journey runs." } noscript { p { a href="" { "Look again" } } } }
+            None => { p.sub { "Runs one journey without think times. Every request and answer is shown here, without secrets." } }
+            Some(Journey::Running) => { p role="status" { "Building the load test and running the journey." } noscript { p { a href="" { "Look again" } } } }
             Some(Journey::Failed(reason)) => { div.notice.t-bad { (render_output("Reason", reason)) } }
             Some(Journey::Ended(events)) => { (render_events(events)) }
         }

@@ -77,7 +77,7 @@ pub(super) fn render_load(dashboard: &Dashboard, entered: &EnteredLoad, is_list:
     html! {
         fieldset.options {
             legend { "Load" }
-            p.sub { "Empty fields leave what the scenario declares." }
+            p.sub { "Leave a field empty to use the scenario's own setting." }
             @if !presets.is_empty() {
                 label { "Preset"
                     select name=(PRESET) {
@@ -94,8 +94,8 @@ pub(super) fn render_load(dashboard: &Dashboard, entered: &EnteredLoad, is_list:
                 }
             }
             @if is_list {
-                button name="how" value="turn" data-key="r" { "Run the chosen in turn" }
-                button name="how" value="mix" { "Run the chosen at once" }
+                button name="how" value="turn" data-key="r" { "Run selected one by one" }
+                button name="how" value="mix" { "Run selected together" }
             } @else {
                 button data-key="r" { "Run" }
             }

@@ -134,7 +134,7 @@ fn open(dashboard: &Dashboard, code: &str) -> Answer {
 pub(super) fn locked() -> Markup {
     let body = html! {
         h1 { "loadtest" }
-        p { "Open the address that the terminal shows. It is good once, and for five minutes." }
+        p { "Open the address in the terminal. It works once, within five minutes." }
         p { "For another one, run " code { "cargo loadtest ui" } " again in the workspace." }
     };
     render_bare("loadtest", &body)
@@ -164,14 +164,10 @@ fn refuse(dashboard: &Dashboard, refusal: &str) -> Answer {
 
 /// Renders why a request is too large.
 pub(super) fn refuse_size(dashboard: &Dashboard, status: StatusCode, text: &str) -> Answer {
-    let body = html! { h1 { "Too much at once" } p.notice.t-bad { (text) } };
+    let body = html! { h1 { "Too large" } p.notice.t-bad { (text) } };
     Answer::Page(
         status,
-        render_page(
-            dashboard,
-            &plain(Section::None, "Too much at once", body),
-            None,
-        ),
+        render_page(dashboard, &plain(Section::None, "Too large", body), None),
     )
 }
 

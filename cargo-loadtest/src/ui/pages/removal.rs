@@ -20,7 +20,7 @@ pub(super) fn remove(dashboard: &Dashboard, form: &Fields) -> Result<Answer, Err
     let runs: Vec<&str> = form.all("run").collect();
     let page = Route::Runs.path();
     if runs.is_empty() {
-        let page = dashboard.leave_notice(&page, false, "choose the runs to delete");
+        let page = dashboard.leave_notice(&page, false, "select the runs to delete");
         return Ok(Answer::SeeOther(page));
     }
     if form.get("confirmed").is_none() {
@@ -77,7 +77,7 @@ fn confirm(dashboard: &Dashboard, runs: &[&str]) -> Result<Answer, Error> {
     let count = display::format_counted(runs.len() as u64, "run");
     let body = html! {
         h1 { "Delete " (count) "?" }
-        p { "Their records, reports and requests go with them, and cannot be brought back." }
+        p { "Their records, reports and requests are deleted too, and cannot be restored." }
         ul { @for run in runs { li { (render_run_link(run)) " " span.sub { (scenarios(run)) } } } }
         @for (baseline, run) in kept { p.notice { "The baseline " (baseline) " keeps its own copy of " (run) "." } }
         form.line method="post" action=(Route::RemoveRuns.path()) {

@@ -102,7 +102,7 @@ fn render_actions(
     let can_be_baseline = report.cards.iter().any(is_sound);
     let seed = report.cards.first().map(|card| card.setting.seed);
     Ok(html! {
-        nav.actions aria-label="What to do with this run" {
+        nav.actions aria-label="Actions for this run" {
             details {
                 summary.button data-key="e" { "Export" }
                 ul.menu { @for format in Format::ALL { li { a href=(Route::Report(run.clone(), format).path()) download { (format.word()) } } } }

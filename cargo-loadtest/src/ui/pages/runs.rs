@@ -25,7 +25,7 @@ const VERDICTS: [&str; 6] = [
     "INVALID",
     "INTERRUPTED",
     "DID NOT RUN",
-    "UNDER WAY",
+    "IN PROGRESS",
 ];
 
 /// Renders the page; `query` may hold filters and the number of a page, from 1.
@@ -59,10 +59,10 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
     let body = html! {
         h1 { "Runs " span.sub { (display::format_count(runs.len() as u64)) } }
         @if archive.entries.is_empty() && archive.unreadable.is_empty() {
-            p { "Nothing has run yet. " a href="/" { "Choose a scenario" } ", or use " code { "cargo loadtest run" } "." }
+            p { "Nothing has run yet. " a href="/" { "Select a scenario" } ", or use " code { "cargo loadtest run" } "." }
         } @else {
             (render_filter(&archive.scenarios(), query))
-            @if runs.is_empty() && !archive.entries.is_empty() { p { "No run is like that. " a href=(Route::Runs.path()) { "Show all runs" } } }
+            @if runs.is_empty() && !archive.entries.is_empty() { p { "No run matches. " a href=(Route::Runs.path()) { "Show all runs" } } }
             @else { form method="get" action=(Route::Compare.path()) {
                 div.scroll role="region" aria-label="Runs" tabindex="0" {
                     table.list {
@@ -74,8 +74,8 @@ pub(super) fn render(dashboard: &Dashboard, query: &Fields) -> Result<Content, E
                     }
                 }
                 p.line {
-                    button data-key="c" { "Compare the chosen runs" }
-                    @if can_remove { button.danger formmethod="post" formaction=(Route::RemoveRuns.path()) { "Delete the chosen runs" } }
+                    button data-key="c" { "Compare selected runs" }
+                    @if can_remove { button.danger formmethod="post" formaction=(Route::RemoveRuns.path()) { "Delete selected runs" } }
                 }
             } }
             (render_pages(query, page, pages))

@@ -37,7 +37,7 @@ pub(super) fn render(
         // Before the load tests are built, its source is enough.
         find_scenario(dashboard, identity).map_err(|_| {
             Error::nothing_found(format!("`{identity}` has no run, and no source holds it"))
-                .with_help("the page of all scenarios lists those that there are")
+                .with_help("the page of all scenarios lists the existing ones")
         })?;
     }
     let name = definition.as_ref().map_or_else(
@@ -68,17 +68,17 @@ pub(super) fn render(
             p {
                 a.button href=(Route::Edit(identity.to_owned()).path()) data-key="e" { "Edit" } " "
                 a.button href=(Route::Try(identity.to_owned()).path()) data-key="t" { "Try one journey" } " "
-                a.button href="?plan=1#plan" { "Show what a run would send" }
+                a.button href="?plan=1#plan" { "Preview a run" }
             }
             @if dashboard.refusal(Action::Duplicate).is_none() {
                 form.line method="post" action=(Route::Duplicate.path()) {
                     input type="hidden" name="scenario" value=(identity);
                     label { "Duplicate as " input name="name" required autocomplete="off" spellcheck="false" placeholder="visit_2"; }
                     button.small { "Duplicate" }
-                    span.sub { "The copy is another scenario in the same file. The runs stay with the original." }
+                    span.sub { "The copy is a separate scenario in the same file. Earlier runs stay with the original." }
                 }
             }
-            @if let Some(plan) = plan { div #plan { (render_output("What a run would send", &plan)) } }
+            @if let Some(plan) = plan { div #plan { (render_output("Preview of a run", &plan)) } }
         }
         section {
             h2 { "Runs by version" }
@@ -86,7 +86,7 @@ pub(super) fn render(
             form method="get" action=(Route::Compare.path()) {
                 @for version in &history.versions { (render_version(version)) }
                 @if history.versions.iter().map(|version| version.count).sum::<usize>() > 1 {
-                    button data-key="c" { "Compare the chosen runs" }
+                    button data-key="c" { "Compare selected runs" }
                 }
             }
         }
@@ -150,7 +150,7 @@ fn render_version(version: &VersionHistory<'_>) -> Markup {
                         "Version " code { (known.short()) }
                         @if let Some(words) = &known.words { " “" (words) "”" }
                     }
-                    None => "Version not known"
+                    None => "Unknown version"
                 }
                 " " span.sub { (runs) ", " (render_time(version.first_seen)) " to " (render_time(version.last_seen)) }
             }
@@ -180,7 +180,7 @@ fn render_setting(setting: &SettingHistory<'_>) -> Markup {
             }
         }
         @if setting.rows.len() > SHOWN_RUNS {
-            p.sub { (display::format_counted((setting.rows.len() - SHOWN_RUNS) as u64, "older run")) " not shown; the page of runs has all" }
+            p.sub { (display::format_counted((setting.rows.len() - SHOWN_RUNS) as u64, "older run")) " not shown; the page of runs lists all" }
         }
     }
 }

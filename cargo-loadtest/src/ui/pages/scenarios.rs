@@ -102,7 +102,7 @@ fn render_state(listing: &Listing, has_rows: bool) -> Markup {
         div.line {
             a.button.small href=(Route::New.path()) data-key="n" { "New test" }
             @if *listing == Listing::Known {
-                form.line method="post" action=(Route::Refresh.path()) { button.small { "Read the source again" } }
+                form.line method="post" action=(Route::Refresh.path()) { button.small { "Refresh" } }
             }
         }
         @match listing {
@@ -110,7 +110,7 @@ fn render_state(listing: &Listing, has_rows: bool) -> Markup {
             Listing::Unknown | Listing::Building { .. } => (render_progress(listing)),
             Listing::Failed { reason, .. } => {
                 div.notice.t-bad {
-                    p { "The scenarios cannot be listed:" @if has_rows { " those below are as their source has them." } }
+                    p { "The scenarios cannot be listed:" @if has_rows { " the list below comes from the source." } }
                     (render_output("Reason", reason))
                     form method="post" action=(Route::Refresh.path()) { button { "Try again" } }
                 }
@@ -130,7 +130,7 @@ pub(in crate::ui) fn render_progress(listing: &Listing) -> Markup {
     };
     html! {
         div id=(STATE) { p.notice {
-            "The load tests are built to list their scenarios; until then they are as their source has them."
+            "Building the load tests. Until that finishes, this list comes from the source."
             @if let Some(progress) = progress { br; span.sub { (progress) } }
         } }
     }
@@ -225,7 +225,7 @@ fn render_row(row: &Row<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Ma
 pub(super) fn plan(dashboard: &Dashboard, identity: &str) -> Result<String, Error> {
     // It would wait for the build, and so would the page.
     if matches!(dashboard.listing(), Listing::Building { .. }) {
-        return Ok("The load tests are being built: ask again when they are.".to_owned());
+        return Ok("The load tests are being built: try again when that has finished.".to_owned());
     }
     let output = dashboard.run(&["plan", "--exact", identity], Flags::Project)?;
     Ok(if output.is_ok {

@@ -26,8 +26,8 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
         h1 { "Settings" }
         p.sub {
             "The file is " code { (dashboard.shown_path(&config.folder.join(crate::config::FILE_NAME))) }
-            @if !config.is_file { ", which does not exist: everything is built in" }
-            ". It is changed in an editor, since a change of the permitted targets is to be reviewed."
+            @if !config.is_file { ", which does not exist: all values are built-in" }
+            ". Edit it in your editor: changes to permitted targets should be reviewed."
         }
         @for table in &tables {
             section {
@@ -46,9 +46,9 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
         }
         section data-letters hidden {
             h2 { "This browser" }
-            p.line { label { input type="checkbox" autocomplete="off"; " Single letters and signs are keys" } }
-            p.sub { "They open pages and press buttons, unless a field has the focus. Other keys work in any case." }
-            p.line { label { "Places in source open in "
+            p.line { label { input type="checkbox" autocomplete="off"; " Single-key shortcuts" } }
+            p.sub { "They open pages and press buttons, unless a field has the focus. Other shortcuts always work." }
+            p.line { label { "Open source locations in "
                 select data-editor autocomplete="off" {
                     @for (scheme, name) in EDITORS { option value=(scheme) { (name) } }
                 }

@@ -55,7 +55,7 @@ pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Prog
     }
     let (state, output) = match (current, last) {
         (Some(current), _) => (
-            "The load test is built and started.".to_owned(),
+            "Building and starting the load test.".to_owned(),
             current.output,
         ),
         (None, Some(last)) => {
@@ -64,9 +64,10 @@ pub(in crate::ui) fn render_progress(dashboard: &Dashboard, number: u64) -> Prog
             });
             (format!("{} did not run{end}.", last.title), last.output)
         }
-        (None, None) if runs.queued().iter().any(|queued| queued.number == number) => {
-            ("It waits for the run under way.".to_owned(), Vec::new())
-        }
+        (None, None) if runs.queued().iter().any(|queued| queued.number == number) => (
+            "It starts when the current run ends.".to_owned(),
+            Vec::new(),
+        ),
         (None, None) => ("There is no such run.".to_owned(), Vec::new()),
     };
     Progress::Waiting(html! {

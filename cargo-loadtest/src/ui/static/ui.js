@@ -164,7 +164,7 @@
     pause.addEventListener("click", () => {
       paused = !paused;
       for (const one of pauses) one.textContent = paused ? "Go on" : "Pause the view";
-      say(paused ? "The view is paused; the run goes on." : "The view goes on.");
+      say(paused ? "The view is paused; the run continues." : "The view goes on.");
     });
   }
 

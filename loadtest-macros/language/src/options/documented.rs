@@ -9,36 +9,36 @@ macro_rules! scenario_options {
     () => {
         r#"| option | |
 |---|---|
-| `name = "checkout"` | the name in lists and reports; without it, that of the function |
+| `name = "checkout"` | the name in lists and reports; without it, the name of the function |
 | `tags = ["shop", "critical"]` | free labels; `--tag critical` selects by them |
-| `base = "http://localhost:8080"` | what the paths of the steps are joined to; `--base-url` and `LOADTEST_BASE_URL` take its place |
+| `base = "http://localhost:8080"` | the base URL of the paths of steps; `--base-url` and `LOADTEST_BASE_URL` override it |
 | `load = rate(200/s, ramp_up = 10s, for = 1m)` | journeys that start per second, also with `max_users = 500` and `warm_up = 10s`; or virtual users, `users(50, ramp_up = 10s, for = 5m)`, also with `pace = 5s` from one start of a user to its next; or so many journeys, `iterations(1000, users = 10)` in all or `iterations(20/user, users = 10)` by each; or stages, `[rate(0/s -> 200/s, for = 10s), ..]`; or a curve, `rate(wave, for = 10m)` with `fn wave(time: Duration) -> f64` |
-| `thresholds(p95 < 300ms, errors < 1% or abort)` | what has to hold for the run to pass, and what ends it early: limits on whole journeys, such as `p50`, `p99_9`, `max`, `mean`, `errors`, `checks` and `rps`, and on all steps with a tag: `tag(api).p95 < 300ms` |
+| `thresholds(p95 < 300ms, errors < 1% or abort)` | conditions for the run to pass, and to end it early: limits on whole journeys, such as `p50`, `p99_9`, `max`, `mean`, `errors`, `checks` and `rps`, and on all steps with a tag: `tag(api).p95 < 300ms` |
 | `apdex = 300ms` | the response time that satisfies, which steps are graded by |
 | `budget = 0.5%` | the share of errors that costs no grade |
 | `grade_weight = 1` | the share of each step in the grade; without it, the `weight` of the step |
 | `weight = 3` | the share in a mix (`--mix`); without it, 1 |
-| `start = 30s` | in a mix (`--mix`), the load begins this long after the mix; without one it has no effect |
-| `reaches = ["tcp://db.staging.example.com:5432"]` | what clients of your own connect to with `net: &mut Net`, also `tls://` and `udp://`; each has to be permitted before the run begins |
-| `grace = 2m` | the time that journeys under way have to end after the load, for long streams; without it, 30 s |
-| `version = "2"` | stands in reports in place of the fingerprint of the source |
-| `header("x-client", "loadtest")` | a header of every step that does not set it itself; may be given several times; one whose value names steps is on the steps after them: `{{login.headers.x-session}}` |
+| `start = 30s` | in a mix (`--mix`), the load starts this long after the mix; without a mix it has no effect |
+| `reaches = ["tcp://db.staging.example.com:5432"]` | targets of your own clients with `net: &mut Net`, also `tls://` and `udp://`; each must be permitted before the run starts |
+| `grace = 2m` | how long journeys in progress may continue after the load, for long streams; without it, 30 s |
+| `version = "2"` | shown in reports instead of the fingerprint of the source |
+| `header("x-client", "loadtest")` | a header of every step that does not set it itself; repeatable; a header with placeholders for steps is sent with the steps after them: `{{login.headers.x-session}}` |
 | `bearer = "{{login.response.token}}"` | the header `authorization: Bearer ..` of every step after `login` that does not set one itself |
 | `basic = ("ada", "lovelace")` | the header `authorization: Basic ..` of every step that does not set one itself |
 | `http = 2` | the version of the protocol, `1`, `2` or `3`, which needs the feature `http3`; without it, what the target chooses over TLS, and HTTP/1.1 in the clear |
-| `connections = 8` | with `http = 2`, the users share so many connections, in all; without it, each user has its own |
+| `connections = 8` | with `http = 2`, all users share this number of connections; without it, each user has its own |
 | `connections = new` | each journey opens connections of its own, as new visitors do; without it, a user keeps its own |
 | `cookies = user` | how long a cookie is kept: for the `user`, for the `iteration`, or `off` |
 | `dns = ttl` | new connections look the host up again, as its addresses may change; without it, each host is looked up once, before the run |
 | `insecure = true` | certificates go unchecked, and the report says so |
-| `ca = "certs/ca.pem"` | certificates to trust besides those of the system |
+| `ca = "certs/ca.pem"` | certificates to trust in addition to the system's |
 | `identity = "certs/client.pem"` | certificate and private key of the client, for mutual TLS |
 | `redirects = 5` | how many redirects each step follows; without it, none |
 | `timeout = 5s` | the time for each request of the steps that do not give their own; without it, 30 seconds |
 | `think = 1s..3s` | the pause after each step that does not give its own |
 | `expect = 2xx \| 404` | the statuses of success of each step that does not give its own |
 | `retry(3)` | sends again after a failure, in each step that does not give its own |
-| `check = \|answer\| answer.headers().contains_key("etag")` | holds for the answer of each step, besides the checks of its own |
+| `check = \|answer\| answer.headers().contains_key("etag")` | a condition on the answer of each step, in addition to its own checks |
 | `stop_on_failure` | a step that fails ends the journey; without it, only the steps that need its answer are skipped |
 | `crate = acme::loadtest` | where the library is, under another name |"#
     };
@@ -51,26 +51,26 @@ macro_rules! step_options {
     () => {
         r#"| every step | |
 |---|---|
-| `name = "log in"` | the name in lists and reports; without it, that of the function |
-| `tags = ["api"]` | free labels, for limits on all steps with one of them: `thresholds(tag(api).p95 < 300ms)` |
+| `name = "log in"` | the name in lists and reports; without it, the name of the function |
+| `tags = ["api"]` | labels, for limits on all steps with a label: `thresholds(tag(api).p95 < 300ms)` |
 | `weight = 0.8`, `80%`, `4/5` | the probability that the step runs in an iteration, more than 0 and at most 1; without it, every user runs the step |
 | `one_of = view` | at most one of the steps with this name runs in an iteration; their weights share one draw, and are shares of one, or all whole numbers such as `weight = 3` |
-| `think = 500ms..2s` | a pause after the step, part of no latency; also `500ms`, or by mean and standard deviation `normal(2s, 500ms)`, `lognormal(2s, 500ms)`, `exponential(2s)` |
-| `rendezvous = 50` | before the step, users wait until so many of them have come, and go at once; also `rendezvous(50, within = 10s)`, where those go after 10 s that have come by then; without it, 30 s |
+| `think = 500ms..2s` | a pause after the step, not part of any latency; also `500ms`, or by mean and standard deviation `normal(2s, 500ms)`, `lognormal(2s, 500ms)`, `exponential(2s)` |
+| `rendezvous = 50` | before the step, users wait until 50 of them have arrived, and then continue together; with `rendezvous(50, within = 10s)`, waiting users continue after 10 s; without it, after 30 s |
 | `timeout = 2s` | from the request being ready to the last byte of the answer; without it, 30 s |
 | `check = \|response\| !response.items.is_empty()` | a condition on the answer; on one that is a number, `check = \|response\| *response == 45` |
 | `p95 < 300ms`, `errors < 1%` | limits on this step, as in `thresholds(..)`; of an `async` step also on the requests of one name: `row("order status").p95 < 100ms` |
 | `apdex = 300ms` | the response time that satisfies, which the step is graded by |
 | `budget = 1%` | the share of errors that costs no grade |
-| `grade_weight = 2` | the step's share in the grade of the scenario; without it, that of the scenario, else its `weight` |
-| `stop_on_failure` | its failure, or that of one of its checks, ends the journey; without it, only the steps that need its answer are skipped |
-| `good(first_event < 800ms, per_unit < 50ms) > 95%` | what holds for a good execution, by its `response` and `service` time, and the `first_event`, `per_unit` and longest `gap` of a stream; the limit on their share may be left out |
+| `grade_weight = 2` | the step's share in the grade of the scenario; without it, the scenario's value, else its `weight` |
+| `stop_on_failure` | its failure, or a failed check, ends the journey; without it, only the steps that need its answer are skipped |
+| `good(first_event < 800ms, per_unit < 50ms) > 95%` | the conditions of a good execution, on its `response` and `service` time, and the `first_event`, `per_unit` and longest `gap` of a stream; the limit on their share may be left out |
 | `once`, `once(for = 50m)` | the step runs in the first iteration of a virtual user, and its answer is kept; or so long, and then the step runs again |
 | `refresh = 401` | a `once` step runs again where a step that uses it is answered so, which is sent once more then |
 | `last` | the step runs once for each virtual user, after its last iteration, when the load is over |
-| `redirects = 5` | how many redirects the step follows; without it, those of the scenario |
+| `redirects = 5` | how many redirects the step follows; without it, the scenario's value |
 | `connections = new` | each request of the step opens a connection of its own |
-| `jar = admin` | read and keep cookies in a jar of that name; default: that of the virtual user |
+| `jar = admin` | read and store cookies in a jar with this name; default: the virtual user's jar |
 
 | all but `async` steps | |
 |---|---|
@@ -82,23 +82,23 @@ macro_rules! step_options {
 
 | steps that answer `Events<T>` | |
 |---|---|
-| `first = \|event\| event.text.is_some()` | which event is the first that counts; without it, the first |
-| `end = "[DONE]"`, `\|event\| event.is_last` | the data of the event that ends the stream, or a condition on it; a stream that ends without it has failed |
-| `units = tokens` | how many units of work an answer holds, by a function of all its events; without it, its events |
-| `events = 5` | the step ends the stream after so many events, with success |
-| `lasts = 20s` | the step ends the stream after so long, with success |
+| `first = \|event\| event.text.is_some()` | selects the first event that counts; without it, the first event |
+| `end = "[DONE]"`, `\|event\| event.is_last` | the data of the mark that ends the stream, or a condition on the last event; a stream that ends without it fails |
+| `units = tokens` | the number of units of work in an answer, as a function of all its events; without it, the number of events |
+| `events = 5` | the step ends the stream after this number of events, with success |
+| `lasts = 20s` | the step ends the stream after this time, with success |
 | `idle = 10s` | the longest time without an event; `idle(bytes) = 10s` lets a heartbeat count that is none; without it, 30 s |
 | `format = lines` | a value on each line; or `events`, server-sent events; without it, as the `content-type` says |
-| `graded = response` | graded by the time to the last event; without it, by that to the first |
+| `graded = response` | graded by the time to the last event; without it, by the time to the first |
 
 | steps that answer `Socket<T>` | |
 |---|---|
-| `protocol = "chat.v2"` | the protocol that is offered, or several, `"chat.v2, chat.v1"`; the target has to choose one |
-| `compress = true` | offers compression, `permessage-deflate`; without it, messages go as they are |
+| `protocol = "chat.v2"` | the offered protocol, or several, `"chat.v2, chat.v1"`; the target must choose one |
+| `compress = true` | offers compression, `permessage-deflate`; without it, messages are not compressed |
 
 | steps that answer `Graph<T>`, or have `graphql = ".."` | |
 |---|---|
-| `partial = true` | accepts errors beside data, which `Graph<T>` hands on; without it, an answer with errors has failed |
+| `partial = true` | accepts errors together with data, which `Graph<T>` returns; without it, an answer with errors fails |
 
 | steps without a body | |
 |---|---|

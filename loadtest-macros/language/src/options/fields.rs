@@ -35,7 +35,7 @@ pub(super) fn fields(input: ParseStream<'_>, of: FieldsOf) -> syn::Result<Vec<Fi
     let option = of.key();
     if !input.peek(token::Brace) {
         return Err(input.error(format!(
-            "the fields stand in braces: `{option} = {{ \"name\": \"value\" }}`"
+            "the fields are in braces: `{option} = {{ \"name\": \"value\" }}`"
         )));
     }
     let content;
@@ -85,7 +85,7 @@ pub(super) fn file(input: ParseStream<'_>) -> syn::Result<Option<LitStr>> {
     if text.contains("{{") {
         return Err(syn::Error::new(
             path.span(),
-            "a file is read before the load, so its path is no template",
+            "a file is read before the load, so its path cannot be a template",
         ));
     }
     Ok(Some(path))

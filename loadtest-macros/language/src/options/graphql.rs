@@ -38,7 +38,7 @@ impl GraphqlOptions {
             }
             "variables" => self.variables = Some(parse_json("variables", input)?),
             _ => {
-                let wanted = "`partial = true` accepts errors beside data";
+                let wanted = "`partial = true` accepts errors together with data";
                 let value = input.parse::<LitBool>();
                 self.partial = value.map_err(|error| parse_error(&error, wanted))?.value;
             }
@@ -52,7 +52,7 @@ impl StepOptions {
     pub(super) fn add_graphql_request(&mut self, errors: &mut MacroErrors) {
         let Some(document) = self.graphql.document.clone() else {
             if let Some(key) = self.find_key("variables") {
-                let message = "`variables` are those of a document: add `graphql = \"query ..\"`";
+                let message = "`variables` belong to a document: add `graphql = \"query ..\"`";
                 // a document that is broken is the mistake to report
                 if self.find_key("graphql").is_none() {
                     errors.add_at(key.span(), message);

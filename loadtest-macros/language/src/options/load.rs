@@ -196,7 +196,7 @@ fn build_stages(terms: &[LoadTerm]) -> syn::Result<LoadShape> {
             return Err(term.error("the stages of a load are all `rate` or all `users`"));
         }
         if term.curve.is_some() {
-            return Err(term.error("a curve is the whole course of the load, and no stage of it"));
+            return Err(term.error("a curve is the whole course of the load, not a stage of it"));
         }
         if term.ramp_up.is_some() {
             return Err(term.error(

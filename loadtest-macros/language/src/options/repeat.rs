@@ -156,7 +156,7 @@ fn check_retry(retry: &RetryOption, expect: &[(u16, u16)], errors: &mut MacroErr
             errors.add_at(
                 *span,
                 format!(
-                    "this step expects the status {status}, so it is no failure to retry after: \
+                    "this step expects the status {status}, so it is not a failure to retry: \
                      take it out of `on` or of `expect`"
                 ),
             );

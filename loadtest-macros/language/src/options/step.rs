@@ -415,7 +415,7 @@ fn check_url(url: &Template, schemes: [&str; 2]) -> syn::Result<()> {
     let has_value = url.parts.len() > 1;
     if host.is_some_and(|host| has_value && !host.contains(['/', '?'])) {
         return error(
-            "a placeholder cannot stand in the host of a URL: put the whole URL into a placeholder \
+            "a placeholder cannot be in the host of a URL: put the whole URL into a placeholder \
              at the start, or write a path and give the scenario a `base`",
         );
     }

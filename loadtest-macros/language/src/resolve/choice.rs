@@ -60,7 +60,7 @@ pub(super) fn settle_weights(steps: &mut [ResolvedStep], errors: &mut MacroError
             Some(name) => errors.add_at(
                 error.span(),
                 format!(
-                    "another weight of `one_of = {name}` is no whole number: give all of its steps whole \
+                    "another weight of `one_of = {name}` is not a whole number: give all of its steps whole \
                      numbers, of which each is a share of the sum, or all of them shares of one"
                 ),
             ),

@@ -193,9 +193,7 @@ pub(super) fn check_partial(step: &ResolvedStep, errors: &mut MacroErrors) {
             .to_owned()
     } else {
         let answer = source_text(&step.response.ty);
-        format!(
-            "`partial` needs `Graph<T>`, which has the errors beside the data: write `-> Graph<{answer}>`"
-        )
+        format!("`partial` needs `Graph<T>`, which has errors and data: write `-> Graph<{answer}>`")
     };
     errors.add_at(key.span(), message);
 }

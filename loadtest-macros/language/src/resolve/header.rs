@@ -117,8 +117,8 @@ impl ResolvedScenario {
                 errors.add_at(
                     span,
                     format!(
-                        "no step comes after `{name}`, so that this header would be on none: a \
-                         header goes on the steps below those that it names"
+                        "no step follows `{name}`, so this header would be on none: a \
+                         header is sent with the steps below the steps that it names"
                     ),
                 );
                 continue;

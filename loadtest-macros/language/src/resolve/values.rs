@@ -27,7 +27,7 @@ impl RequestResolver<'_> {
             _ => {
                 let (source, root, last) = (&path.source, &path.root, rows - 1);
                 let message = format!(
-                    "`{{{{{source}}}}}`: every iteration has {rows} rows of `{root}`: begin with one of \
+                    "`{{{{{source}}}}}`: every iteration has {rows} rows of `{root}`: start with one of \
                      `{{{{{root}[0]..}}}}` to `{{{{{root}[{last}]..}}}}`"
                 );
                 Err(syn::Error::new(path.span, message))
@@ -66,7 +66,7 @@ impl RequestResolver<'_> {
                 if made.is_target {
                     let name = &path.root;
                     let message = format!(
-                        "`{{{{{}}}}}`: `{name}` is the target, to which every path goes: begin the URL \
+                        "`{{{{{}}}}}`: `{name}` is the target, to which every path is sent: start the URL \
                          with `/`",
                         path.source
                     );
@@ -82,7 +82,7 @@ impl RequestResolver<'_> {
         {
             let (source, root) = (&path.source, &path.root);
             let message = format!(
-                "`{{{{{source}}}}}`: `{root}` is no step and has no `{field}`: write `{{{{{root}.field}}}}`"
+                "`{{{{{source}}}}}`: `{root}` is not a step and has no `{field}`: write `{{{{{root}.field}}}}`"
             );
             return Err(syn::Error::new(*span, message));
         }
@@ -132,7 +132,7 @@ pub(super) fn value_of_user(path: &PlaceholderPath) -> syn::Result<TokenStream> 
         .map(|(name, _)| format!("`{{{{vu.{name}}}}}`"));
     let all: Vec<String> = all.collect();
     let message = format!(
-        "`{{{{{}}}}}`: the virtual user has no such value{hint}; there is {}",
+        "`{{{{{}}}}}`: the virtual user has no such value{hint}; available: {}",
         path.source,
         all.join(", ")
     );

@@ -154,8 +154,8 @@ fn explain_step(row: &StepRow, tally: &StepTally, http: HttpVersion) -> String {
         )
     } else if largest == stream_wait {
         format!(
-            "{} of its time waited for a stream: all shared connections had as many requests under way as the \
-             target allows, which is one until its SETTINGS come.",
+            "{} of its time waited for a stream: all shared connections had as many requests in flight as the \
+             target allows, which is one until its SETTINGS arrive.",
             share(stream_wait)
         )
     } else if largest == tls {
@@ -207,7 +207,7 @@ fn explain_time_outside_phases(
             "Its phases were not measured.".to_owned()
         } else {
             format!(
-                "{share} of its time is in no phase of a request: the step's own code, or between its \
+                "{share} of its time is outside of requests: in the step's own code, or between its \
                  requests."
             )
         };

@@ -255,7 +255,7 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
     if let (Some(found), Some(least)) = (finding.confirmed_per_second, goal.min_per_second)
         && found < least
     {
-        say(Tone::Bad, format!("{} was asked for", rate(least)));
+        say(Tone::Bad, format!("{} was required", rate(least)));
     }
     if let Some(trial) = finding.broke.and_then(|at| search.trials.get(at)) {
         let (per_second, reasons) = (trial.attempt.per_second, trial.reasons.join("; "));
@@ -287,11 +287,11 @@ fn collect_remarks(search: &Search, finding: &Finding) -> Vec<Remark> {
         }
         Some(SearchEnding::Interrupted) => say(
             Tone::Note,
-            "the search was stopped; this is what was known by then".to_owned(),
+            "the search was stopped; these are the results so far".to_owned(),
         ),
         None => say(
             Tone::Note,
-            "the process died; this is what was known by then".to_owned(),
+            "the process died; these are the results so far".to_owned(),
         ),
     }
     remarks
@@ -306,7 +306,7 @@ fn say_limit(search: &Search, finding: &Finding, say: &mut impl FnMut(Tone, Stri
         Some(Limit::Target) if known => say(Tone::Note, "limited by the target".to_owned()),
         Some(Limit::Generator) => {
             let words = if known {
-                "limited by the generator: the target may be able to do more"
+                "limited by the generator: the target may handle more"
             } else {
                 "limited by the generator: nothing is known of the target"
             };
@@ -409,7 +409,7 @@ mod tests {
         let capacity = Capacity::from_search(&search);
         assert_eq!(capacity.verdict, CapacityVerdict::TooLow);
         assert_eq!(capacity.exit_code(), 99);
-        assert!(words(&capacity).contains("11/s was asked for"));
+        assert!(words(&capacity).contains("11/s was required"));
     }
 
     #[test]

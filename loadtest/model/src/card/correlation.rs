@@ -84,7 +84,7 @@ impl Correlations {
         }
         if only_rises(record, course, &steady) {
             return Some(Self {
-                not_computed: Some("the load only rose, and with it everything does".to_owned()),
+                not_computed: Some("the load only rose, and so did everything else".to_owned()),
                 ..Self::default()
             });
         }

@@ -33,7 +33,7 @@ impl DependencyFailure {
         let step = display::quote_name(&self.step);
         let Some(variable) = &self.variable else {
             let what = match self.cause {
-                RootCause::Invalid => "had values that make no valid request",
+                RootCause::Invalid => "had values that make an invalid request",
                 RootCause::LeftOut => "left itself out",
                 _ if self.root_step != self.step => "did not run",
                 cause => &format!("{cause}"),

@@ -231,7 +231,7 @@ mod tests {
         );
         assert_eq!(
             card.remarks[0],
-            "the threshold `row(statsu).p95 < 100 ms` is on a name that never came: the step `wait` sends `status`"
+            "the threshold `row(statsu).p95 < 100 ms` is on a name that was never recorded: the step `wait` sends `status`"
         );
         // Failed requests of a step are no failures of it: the implied limit on errors stays.
         assert!(card.thresholds[0].implied);

@@ -124,7 +124,7 @@ fn describe_burn(share: f64, budget: f64) -> String {
         format!("{} of", display::format_whole_percent(burn))
     };
     format!(
-        " spent {spent} its budget of {}",
+        " used {spent} its budget of {}",
         display::format_exact_percent(budget)
     )
 }
@@ -176,7 +176,7 @@ fn count_skips(
                     format!("{root} declining to run left {name} without {variable} in {times}")
                 }
                 RootCause::Invalid if cause.step == step => {
-                    format!("{name} had values that make no valid request in {times}")
+                    format!("{name} had values that make an invalid request in {times}")
                 }
                 RootCause::Invalid | RootCause::NotDrawn | RootCause::LeftOut => format!(
                     "{root} making no valid request left {name} without {variable} in {times}"
@@ -335,7 +335,7 @@ pub(super) fn losses_overall(steps: &[(&str, Option<&StepGrade>, &[Loss])]) -> V
             let names: Vec<String> = names.iter().map(|name| display::quote_name(name)).collect();
             let times = display::format_count(count);
             format!(
-                "{culprit} kept {} from running, {times} times in all",
+                "{culprit} prevented {} from running {times} times",
                 join_names(&names)
             )
         };

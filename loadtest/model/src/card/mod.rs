@@ -354,8 +354,8 @@ fn graded_anew(policy: &GradingDefaults) -> String {
         all.push(format!("with {} for every step", parts.join(" and ")));
     }
     let least = policy.min_grade;
-    all.extend(least.map(|least| format!("with at least {least} asked for")));
-    let mut words = format!("Graded anew, {}.", all.join(", and "));
+    all.extend(least.map(|least| format!("with at least {least} required")));
+    let mut words = format!("Graded again, {}.", all.join(", and "));
     if policy.apdex.is_some() {
         words.push_str(
             " Where the run had another T, times within 0.1 % of T or 4 T may be counted on the other side.",
@@ -514,7 +514,8 @@ fn note_ungraded(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     let advice = verdict::advise_on_streams(record);
     let advice = advice.map_or_else(String::new, |advice| format!(" To change that, {advice}."));
     let note = |why: &str, names: Vec<&str>, then: &str| {
-        (!names.is_empty()).then(|| format!("Not graded, since {why}: {}.{then}", names.join(", ")))
+        (!names.is_empty())
+            .then(|| format!("Not graded, because {why}: {}.{then}", names.join(", ")))
     };
     [
         note(
@@ -525,19 +526,19 @@ fn note_ungraded(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         note(
             "the end of the load cut off their executions",
             cut_off_sessions,
-            " What they did until then is counted in their rows. A step is graded where executions of it end before \
+            " Their work until then is counted in their rows. A step is graded if executions of it end before \
              the load does.",
         ),
         note(
-            "each of their executions began before the measured part",
+            "each of their executions started before the measured part",
             sessions,
-            " What they did in it is counted in their rows. A step is graded where others begin after it ended, or \
-             where the load has neither ramp nor warm-up.",
+            " Their work in it is counted in their rows. A step is graded if other executions start after it ended, or \
+             if the load has neither ramp nor warm-up.",
         ),
         note(
             "attempted in the warm-up only",
             warm_up,
-            " What happens there is discarded.",
+            " Results of the warm-up are discarded.",
         ),
         note(
             "attempted during the ramp only",
@@ -608,15 +609,15 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
     }
     if !card.setting.open_model {
         notes.push(
-            "Latencies are those of a closed loop: each user waits for its answers, so a slow target \
-             is asked less often, and users who arrive at a rate would wait longer."
+            "Latencies come from a closed loop: each user waits for its answers, so a slow target \
+             gets fewer requests, and users who arrive at a rate would wait longer."
                 .to_owned(),
         );
     }
     if card.setting.insecure {
         notes.push(
-            "Certificates were not checked, as `insecure = true` asks for: whoever answered was \
-             taken for the target."
+            "Certificates were not checked (`insecure = true`): any server that answered was \
+             accepted as the target."
                 .to_owned(),
         );
     }
@@ -627,13 +628,13 @@ fn collect_notes(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         ));
     }
     if card.grade.partial && card.grade.score.is_some() {
-        notes.push("The grade is partial: the run ended before its time.".to_owned());
+        notes.push("The grade is partial: the run ended early.".to_owned());
     }
     if matches!(record.end.ending, EndReason::Died { .. }) {
-        notes.push("What was in flight when the process died is in no figure.".to_owned());
+        notes.push("Requests in flight when the process died are in no figure.".to_owned());
     }
     if matches!(record.end.ending, EndReason::Stuck { .. }) {
-        notes.push("What the blocked worker did last is in no figure.".to_owned());
+        notes.push("The last work of the blocked worker is in no figure.".to_owned());
     }
     notes.extend(note_unreturned(card, &record.windows).take(NOTED_ROWS));
     if !card.grade.withheld && card.verdict != Verdict::Empty {

@@ -178,7 +178,7 @@ impl SteadyValues {
             _ => {
                 let why = series.gap.as_ref().map(|gap| format!(": {gap}"));
                 Some(format!(
-                    "{} of {} is not known, and must be {}: there is a value in {} of {} of the steady part{}",
+                    "{} of {} is not known, and must be {}: values cover only {} of {} of the steady part{}",
                     limit.figure.name(),
                     display::quote_name(&series.name),
                     limit.describe_bound(&series.unit),

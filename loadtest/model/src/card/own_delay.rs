@@ -116,7 +116,7 @@ impl<'a> OwnDelays<'a> {
                 made.join(" and "),
                 causes.join(", and ")
             ),
-            remedy: "do not read them as the target's; use a machine with idle processors that nothing suspends"
+            remedy: "do not attribute them to the target; use a machine with idle processors that is not suspended"
                 .to_owned(),
         })
     }

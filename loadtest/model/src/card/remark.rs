@@ -177,7 +177,7 @@ fn note_much_tracing(record: &ScenarioRecord) -> Option<String> {
     let is_much = share > MUCH_SAMPLED || sampled / seconds.max(1.0) > MUCH_SAMPLED_PER_SECOND;
     is_much.then(|| {
         format!(
-            "traced: {} of journeys; recording so many costs the target time that it has without traces",
+            "traced: {} of journeys; recording this many traces slows the target down",
             display::format_percent(share)
         )
     })
@@ -189,7 +189,7 @@ fn note_reopened_sockets(card: &Card) -> Option<String> {
     let is_many = reopened as f64 > MANY_REOPENED * card.accounts.started as f64;
     is_many.then(|| {
         format!(
-            "the target closed {} that were to last, and users opened them anew: the figures hold handshakes that \
+            "the target closed {} that should last, and users reopened them: the figures include handshakes that \
              users of a lasting connection do not see",
             display::format_counted(reopened, "WebSocket")
         )
@@ -229,15 +229,15 @@ fn note_odd_answers(record: &ScenarioRecord) -> Vec<String> {
         if ambiguous > 0 {
             remarks.push(format!(
                 "{} in {name} had both a `content-length` and a `transfer-encoding` (`http.ambiguous`): the \
-                 latter holds, but what stands between may read them otherwise",
+                 latter applies, but a proxy in between may read them differently",
                 display::format_counted(ambiguous, "answer")
             ));
         }
         if unsolicited > 0 {
             let were = if unsolicited == 1 { "was" } else { "were" };
             remarks.push(format!(
-                "{} {were} given up in {name} since more came over it than was asked for \
-                 (`http.unsolicited`): none of it was taken for an answer",
+                "{} {were} closed in {name} because the server sent unrequested bytes \
+                 (`http.unsolicited`): none of them was treated as an answer",
                 display::format_counted(unsolicited, "connection")
             ));
         }
@@ -252,7 +252,7 @@ fn note_resent_requests(card: &Card) -> impl Iterator<Item = String> + '_ {
         (share > MANY_RESENT).then(|| {
             format!(
                 "{} of {} of {} ({}) were sent again by the client, and are in no error rate: the target closed the \
-                 kept connection as they were sent, or refused their stream; give it a longer keep-alive time than the \
+                 kept connection while they were sent, or refused their stream; give it a longer keep-alive time than the \
                  pauses of users, or more streams",
                 display::format_count(step.resent),
                 display::format_counted(step.requests, "request"),
@@ -311,7 +311,7 @@ fn note_lost_samples(record: &ScenarioRecord) -> Option<String> {
     (samples.lost > 0).then(|| {
         let lost = display::format_counted(samples.lost, "sample");
         format!(
-            "{lost} of the load were lost, since {why}; no figure of this report is made of samples"
+            "{lost} of the load were lost, because {why}; no figure of this report is computed from samples"
         )
     })
 }
@@ -360,12 +360,12 @@ fn never_came(card: &Card, record: &ScenarioRecord) -> Vec<String> {
         };
         let remedy = match row.metric {
             Metric::Count(_) | Metric::Rate(_) => {
-                format!("; where nothing happened, `vu.count(\"{name}\", 0)` says so")
+                format!("; if nothing happened, write `vu.count(\"{name}\", 0)`")
             }
             _ => String::new(),
         };
         remarks.push(format!(
-            "the threshold `{}` is on a name that never came: {does}{remedy}",
+            "the threshold `{}` is on a name that was never recorded: {does}{remedy}",
             row.condition
         ));
     }
@@ -386,27 +386,27 @@ fn explain_contrast(card: &Card) -> Option<String> {
     let other = broken().next().map(|row| {
         if row.row.is_some() {
             format!(
-                "`{}` is of requests within a step, and the grade is by whole steps",
+                "`{}` is a limit on requests within a step; the grade rates whole steps",
                 row.condition
             )
         } else if row.tag.is_some() {
             format!(
-                "the grade is by the times and errors of single steps; `{}` is of several",
+                "the grade rates each step by itself; `{}` is a limit on several steps",
                 row.condition
             )
         } else if row.step.is_none() && !card.headline.single_request {
             format!(
-                "the grade is by the times and errors of single steps; `{}` is of whole journeys",
+                "the grade rates each step by itself; `{}` is a limit on the whole journey",
                 row.condition
             )
         } else if matches!(&row.metric, Metric::Time(part, at) if *part == graded_part(card, row) && at.quantile().is_some()) {
             format!(
-                "the grade counts an answer of up to 4 T as half of one; `{}` does not",
+                "the grade counts an answer of up to 4 T as half; `{}` does not",
                 row.condition
             )
         } else {
             format!(
-                "the grade is by times and errors; `{}` is apart from it",
+                "the grade rates times and errors; `{}` does not affect it",
                 row.condition
             )
         }
@@ -446,7 +446,7 @@ fn find_stricter_policy(card: &Card, row: &ThresholdRow) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "the grade is by {policy}; the threshold `{}` is stricter",
+        "the grade uses {policy}; the threshold `{}` is stricter",
         row.condition
     ))
 }

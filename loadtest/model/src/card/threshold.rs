@@ -189,7 +189,7 @@ impl ThresholdRow {
                 let own = self.own_delay.map_or_else(String::new, |delay| {
                     let added = display::format_duration(delay);
                     format!(
-                        "; the generator added up to {added}, so this is no verdict on the target"
+                        "; the generator added up to {added}, so this is not a verdict on the target"
                     )
                 });
                 format!("{name}{of}: {}, and must be {must}{own}", self.actual_words)

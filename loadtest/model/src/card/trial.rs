@@ -139,7 +139,7 @@ fn out_of_rows(record: &ScenarioRecord) -> ValidityCause {
             "the feed `{}` ran out of rows before the window was over",
             feed.unwrap_or("?")
         ),
-        "add rows, or begin anew after the last one: `.cycle()`",
+        "add rows, or start again after the last row: `.cycle()`",
     )
 }
 
@@ -150,7 +150,7 @@ fn explain_unfinished(record: &ScenarioRecord) -> Option<String> {
     let due = ended + journey.dropped + journey.cancelled;
     (due > 0 && (ended as f64) < FINISHED * due as f64).then(|| {
         format!(
-            "of {} only {} came to an end",
+            "only {1} of {0} ended",
             display::format_counted(due, "arrival"),
             display::format_count(ended)
         )
@@ -230,8 +230,7 @@ fn find_excuse(
     let late = |row: &ThresholdRow| quantile_of_all(&journey.lateness, row, started);
     if is_judged && !broken.is_empty() && broken.iter().all(|row| holds_without(row, late(row))) {
         return Some(new_cause(
-            "the generator started iterations late, and without that the SLO would have held"
-                .to_owned(),
+            "the generator started iterations late; otherwise the SLO would have held".to_owned(),
             "use a machine with more or idle processors, or a release build",
         ));
     }
@@ -245,7 +244,7 @@ fn find_excuse(
         let users = display::format_counted(u64::from(record.start.plan.max_users), "virtual user");
         new_cause(
             format!(
-                "arrivals waited since all {users} were busy, and without that the SLO would have held"
+                "arrivals waited because all {users} were busy; otherwise the SLO would have held"
             ),
             "raise `max_users` of the scenario, or give `--max-users`",
         )
@@ -371,14 +370,14 @@ mod tests {
         comes_to(
             &record,
             TrialOutcome::GeneratorLimited,
-            "arrivals waited since all",
+            "arrivals waited because all",
         );
         record.windows.steady.journey.dropped = 100;
         record.end.planned += 100;
         comes_to(
             &record,
             TrialOutcome::GeneratorLimited,
-            "arrivals waited since all",
+            "arrivals waited because all",
         );
         // Failures are the target's.
         let tally = &mut record.windows.steady;
@@ -512,7 +511,7 @@ mod tests {
                 last.held,
             )
         };
-        let unknown = "max of `db cpu` is not known, and must be < 3.5 cores: there is a value in 0 of 10 points of the steady part";
+        let unknown = "max of `db cpu` is not known, and must be < 3.5 cores: values cover only 0 of 10 points of the steady part";
         let missed = |why: &str, words: &str| {
             (
                 TrialOutcome::Missed,
@@ -565,6 +564,9 @@ mod tests {
         tally.steps[0].requests = 1_000;
         let (outcome, reasons) = judged(&record);
         assert_eq!(outcome, TrialOutcome::Missed, "{reasons}");
-        assert!(reasons.contains("only 900 came to an end"), "{reasons}");
+        assert!(
+            reasons.contains("only 900 of 1\u{202f}000 arrivals ended"),
+            "{reasons}"
+        );
     }
 }

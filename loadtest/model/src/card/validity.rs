@@ -144,7 +144,7 @@ fn name_shards(record: &ScenarioRecord) -> Vec<ValidityCause> {
 fn switched_off() -> ValidityCause {
     ValidityCause {
         trust: Trust::Degraded,
-        what: format!("validity was not judged, since `{VALIDITY_VARIABLE}` was `off`"),
+        what: format!("validity was not judged, because `{VALIDITY_VARIABLE}` was `off`"),
         remedy: "for figures that count, run without it".to_owned(),
     }
 }
@@ -163,7 +163,7 @@ fn judge_lost_part(record: &ScenarioRecord) -> Option<ValidityCause> {
                 Trust::Invalid
             },
             reason,
-            "look at what the agent printed; what it measured is in its own store",
+            "read the output of the agent; its measurements are in its own store",
         ),
         _ => return None,
     };
@@ -196,9 +196,8 @@ fn judge_accounts(record: &ScenarioRecord, accounts: &Accounts) -> Option<Validi
     accounts.mismatch(record).map(|mismatch| ValidityCause {
         trust: Trust::Invalid,
         what: format!("internal error: the accounts do not balance: {mismatch}"),
-        remedy:
-            "this is a fault of the generator, not of the target: keep the record and report it"
-                .to_owned(),
+        remedy: "this is a bug of the generator, not of the target: keep the record and report it"
+            .to_owned(),
     })
 }
 
@@ -259,16 +258,12 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<ValidityCause> {
     } else {
         LATE
     };
-    let latest = if started < 100 {
-        "the latest by"
-    } else {
-        "the latest 1 % by at least"
-    };
+    let latest = if started < 100 { "latest" } else { "p99" };
     let compared = median
         .filter(|_| spoils)
         .map_or_else(String::new, |median| {
             format!(
-                ", against a median journey of {}",
+                "; the median journey takes {}",
                 display::format_duration(median)
             )
         });
@@ -279,8 +274,8 @@ fn judge_lateness(record: &ScenarioRecord) -> Option<ValidityCause> {
             Trust::Degraded
         },
         what: format!(
-            "the generator fell behind: {} of {} iterations started more than {} late, {latest} \
-             {}{compared}",
+            "the generator fell behind: {} of {} iterations started over {} late ({latest} \
+             {}{compared})",
             display::format_count(above(limit)),
             display::format_count(started),
             display::format_span(limit),
@@ -306,7 +301,7 @@ fn judge_start_spread(record: &ScenarioRecord) -> Option<ValidityCause> {
             Trust::Degraded
         },
         what: format!(
-            "the shards started {} apart, so that the target never had all of the load",
+            "the shards started {} apart, so the target never had the whole load",
             display::format_span(spread)
         ),
         remedy: "start them together with `--start-at`".to_owned(),
@@ -318,7 +313,7 @@ fn judge_waits(record: &ScenarioRecord) -> Option<ValidityCause> {
     let waits = journey.waits.count() + journey.dropped;
     (waits > 0).then(|| {
         let mut what = format!(
-            "{} waited since {} busy",
+            "{} waited because {} busy",
             display::format_counted(waits, "arrival"),
             match record.start.plan.max_users {
                 1 => "the only virtual user was".to_owned(),
@@ -352,7 +347,7 @@ fn judge_stalls(generator: &Generator) -> Option<ValidityCause> {
     let many = stalled as f64 > STALLED_SECONDS * generator.seconds as f64;
     let by = generator.kept_by.as_ref();
     let by = by.map_or_else(String::new, |step| {
-        format!("; the code of {} kept it", display::quote_name(step))
+        format!("; the code of {} blocked it", display::quote_name(step))
     });
     many.then(|| ValidityCause {
         trust: if stalled >= STALLS {
@@ -361,14 +356,14 @@ fn judge_stalls(generator: &Generator) -> Option<ValidityCause> {
             Trust::Degraded
         },
         what: format!(
-            "a worker thread stalled in {} of {}: it did not come back for {} or longer, up to {}{by}",
+            "a worker thread stalled in {} of {}: it did not return for {} or longer, up to {}{by}",
             display::format_count(stalled),
             display::format_counted(generator.seconds, "second"),
             display::format_span(Health::STALL),
             display::format_duration(generator.longest_stall)
         ),
-        remedy: "a step must not block: let it use no `std::thread::sleep`, no blocking call and no long \
-                 computation; if none does, use a machine with idle processors that nothing suspends"
+        remedy: "a step must not block: avoid `std::thread::sleep`, blocking calls and long \
+                 computations; if no step blocks, use a machine with idle processors that is not suspended"
             .to_owned(),
     })
 }
@@ -408,14 +403,14 @@ fn judge_stolen_time(generator: &Generator) -> Option<ValidityCause> {
     (seconds as f64 > BUSY_SECONDS * generator.seconds as f64).then(|| ValidityCause {
         trust: Trust::Degraded,
         what: format!(
-            "the host of this virtual machine gave over {} of its processor time to others in {} of {}, \
+            "the host took more than {} of this virtual machine's CPU time (steal) in {} of {}, \
              up to {}",
             display::format_whole_percent(STOLEN),
             display::format_count(seconds),
             display::format_counted(generator.seconds, "second"),
             display::format_whole_percent(generator.stolen)
         ),
-        remedy: "use a machine whose processors are its own, or measure when its neighbours are quiet"
+        remedy: "use a machine with dedicated processors, or measure when its neighbours are quiet"
             .to_owned(),
     })
 }

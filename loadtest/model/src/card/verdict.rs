@@ -283,10 +283,8 @@ fn explain_interruption(ending: &EndReason) -> Vec<String> {
         | EndReason::Halted { .. }
         | EndReason::ThresholdBroken { .. }
         | EndReason::ObservedBroken { .. } => return Vec::new(),
-        EndReason::Interrupted => {
-            "stopped before its end; what was in flight could finish".to_owned()
-        }
-        EndReason::Aborted => "aborted before its end; what was in flight was cut off".to_owned(),
+        EndReason::Interrupted => "stopped early; requests in flight could finish".to_owned(),
+        EndReason::Aborted => "aborted early; requests in flight were cut off".to_owned(),
         EndReason::Died { reason } => format!("the process died: {reason}"),
     };
     vec![reason]
@@ -324,7 +322,7 @@ fn explain_empty_run(card: &Card, record: &ScenarioRecord, seconds: Option<f64>)
             format!("no step was executed: {}", skip.describe())
         } else if seconds.is_some() {
             "no step was executed in the measured part; run it longer, or let journeys of the ramp end earlier, so \
-             that others begin"
+             that others start"
                 .to_owned()
         } else {
             "no step was executed in the measured part; run it longer".to_owned()
@@ -376,8 +374,8 @@ fn explain_ungraded_sessions(
     }
     vec![if record.windows.is_cut_off(at) {
         format!(
-            "no execution of {} ended in the measured part: the end of the load cut off each, so that only operations \
-             and events of it are counted, and there is no grade. Judge these by limits such as `{}`; or let the step end earlier",
+            "no execution of {} ended in the measured part: the end of the load cut off each, so only operations \
+             and events are counted, and there is no grade. Judge these by limits such as `{}`; or let the step end earlier",
             display::quote_name(&step.name),
             example_limit(step)
         )
@@ -405,12 +403,12 @@ fn explain_sessions(card: &Card, step: &StepRow) -> String {
             first.kind,
             first.example
         ),
-        None => "went on to the end of the load, so".to_owned(),
+        None => "continued to the end of the load, so".to_owned(),
     };
     format!(
-        "no step began in the measured part: {name} began in the ramp or the warm-up and {end} that only its \
+        "no step started in the measured part: {name} started in the ramp or the warm-up and {end} that only its \
          operations and events are counted, and there is no grade. Judge these by limits such as `{}`; or leave out the \
-         ramp (`ramp_up = 0s`) and the warm-up, or let the step end earlier, so that others begin",
+         ramp (`ramp_up = 0s`) and the warm-up, or let the step end earlier, so that others start",
         example_limit(step)
     )
 }
@@ -515,7 +513,7 @@ fn graded_too_low(card: &Card) -> Vec<Reason> {
         .min_grade
         .zip(card.grade.letter)
         .filter(|(least, letter)| letter < least)
-        .map(|(least, letter)| format!("the grade is {letter}, and must be at least {least}"));
+        .map(|(least, letter)| format!("the grade is {letter}; {least} or better is required"));
     words
         .map(|words| Reason::new(ReasonKind::MinGrade, words))
         .into_iter()

@@ -237,11 +237,11 @@ fn is_same_load(one: &Load, other: &Load) -> bool {
 }
 
 /// A target that the scenario started as a program of its own.
-const OWN: &str = "one that the scenario started";
+const OWN: &str = "a target that the scenario started";
 
 fn describe_target(scenario: &ScenarioRecord) -> String {
     if scenario.start.target_in_process {
-        return "one within the process that measured it".to_owned();
+        return "a target within the load-test process".to_owned();
     }
     if scenario.start.own_target {
         return OWN.to_owned();

@@ -92,7 +92,7 @@ impl fmt::Display for Refusal {
                     "the runs are of different scenarios: `{base}` and `{new}`"
                 )
             }
-            Self::Unfinished { run_id } => write!(f, "the run {run_id} did not come to its end"),
+            Self::Unfinished { run_id } => write!(f, "the run {run_id} did not finish"),
             Self::Invalid { run_id } => {
                 write!(
                     f,
@@ -104,7 +104,7 @@ impl fmt::Display for Refusal {
                 let least = display::format_span(SHORTEST_STEADY_PART);
                 write!(
                     f,
-                    "the run {run_id} measured {steady} after its ramp, and chance needs {least} to be told apart"
+                    "the run {run_id} measured {steady} after its ramp; {least} is needed to distinguish changes from chance"
                 )
             }
             Self::PlannedTooShort { steady_us } => {
@@ -112,10 +112,10 @@ impl fmt::Display for Refusal {
                 let least = display::format_span(SHORTEST_STEADY_PART);
                 write!(
                     f,
-                    "its load lasts {steady} after the ramp, and chance needs {least} to be told apart"
+                    "its load lasts {steady} after the ramp; {least} is needed to distinguish changes from chance"
                 )
             }
-            Self::Same { run_id } => write!(f, "the run {run_id} is that of the baseline itself"),
+            Self::Same { run_id } => write!(f, "the run {run_id} belongs to the baseline itself"),
             Self::Load { base, new } => write!(f, "the loads differ: {base}, and now {new}"),
             Self::Shard { run_id, shard } => {
                 write!(f, "the run {run_id} is {shard}, a part of its load")
@@ -135,10 +135,8 @@ impl Refusal {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Scenario { .. } => "compare runs of the same scenario",
-            Self::Unfinished { .. } => "compare a run that came to its end",
-            Self::Invalid { .. } => {
-                "give the generator what it lacks, as its report says, and run it again"
-            }
+            Self::Unfinished { .. } => "compare a finished run",
+            Self::Invalid { .. } => "fix the cause that its report names, and run it again",
             Self::TooShort { .. } | Self::PlannedTooShort { .. } => {
                 "run it longer, such as with `--duration 2m`"
             }
@@ -152,11 +150,11 @@ impl Refusal {
                 "run it against the target of the baseline, or keep a baseline for each target"
             }
             Self::Traces { .. } => {
-                "run it with the `[traces]` of the baseline: a target that records traces does more than one \
-                 that does not"
+                "run it with the `[traces]` of the baseline: recording traces is additional work for the \
+                 target"
             }
             Self::Machine { .. } => {
-                "run it on a machine as that of the baseline, or keep a baseline for each kind of machine"
+                "run it on a machine like the one of the baseline, or keep a baseline for each kind of machine"
             }
         }
     }

@@ -323,7 +323,7 @@ fn more_errors_and_less_done_are_regressions() {
     );
     assert_eq!(
         rps.describe(),
-        "RPS 20/s → 10/s, −50 % (90 % sure: −50 % to −50 %)"
+        "RPS 20/s → 10/s, −50 % (90 % interval: −50 % to −50 %)"
     );
 }
 
@@ -423,7 +423,7 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
             &|new, _| new.end.ending = EndReason::Interrupted,
             Trust::Invalid
         ),
-        ["the run new did not come to its end"]
+        ["the run new did not finish"]
     );
     assert_eq!(
         refused(&|_, _| {}, Trust::Invalid),
@@ -443,7 +443,7 @@ fn what_cannot_be_compared_is_refused_with_every_reason() {
             valid
         ),
         [
-            "the run new measured 12.0 s after its ramp, and chance needs 1 min to be told apart",
+            "the run new measured 12.0 s after its ramp; 1 min is needed to distinguish changes from chance",
             "the loads differ: 20/s for 1 min 30 s (open model), and now 3 users for 1 min 30 s (closed model)",
             "the targets differ: http://127.0.0.1:8080, and now http://127.0.0.1:9090",
         ]
@@ -721,14 +721,14 @@ fn what_is_known_before_the_load_is_refused_before_it() {
     let short = Load::rate(Rate::per_second(RATE as f64), Duration::from_secs(30));
     assert_eq!(
         refused(&short, same, false),
-        ["its load lasts 30 s after the ramp, and chance needs 1 min to be told apart"]
+        ["its load lasts 30 s after the ramp; 1 min is needed to distinguish changes from chance"]
     );
     let more = Load::rate(Rate::per_second(50.0), Duration::from_secs(90));
     assert_eq!(
         refused(&more, None, true),
         [
             "the loads differ: 20/s for 1 min 30 s (open model), and now 50/s for 1 min 30 s (open model)",
-            "the targets differ: http://127.0.0.1:8080, and now one that the scenario started",
+            "the targets differ: http://127.0.0.1:8080, and now a target that the scenario started",
         ]
     );
 }

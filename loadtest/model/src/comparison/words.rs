@@ -9,7 +9,7 @@ use std::time::Duration;
 const FINE: f64 = 0.099_5;
 
 impl Compared {
-    /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)`.
+    /// The change in words: `p95 218 ms → 268 ms, +23 % (90 % interval: +14 % to +33 %)`.
     pub fn describe(&self) -> String {
         format!("{} {}", self.figure.label(), self.difference_words())
     }
@@ -18,7 +18,7 @@ impl Compared {
     pub fn difference_words(&self) -> String {
         let [base, new] = self.value_words();
         format!(
-            "{base} → {new}, {} (90 % sure: {})",
+            "{base} → {new}, {} (90 % interval: {})",
             self.change_words(),
             self.interval_words()
         )
@@ -111,10 +111,10 @@ fn with_sign(change: f64, amount: &str, unit: &str) -> String {
 }
 
 impl Margin {
-    /// Describes the margin: `a change counts beyond 10 %, of times 0.3 ms at least, ..`.
+    /// Describes the margin: `a change counts if it exceeds 10 % (and 0.3 ms for times, ..)`.
     pub fn describe(&self) -> String {
         format!(
-            "a change counts beyond {}, of times {} ms at least, of error rates beyond {} points",
+            "a change counts if it exceeds {} (and {} ms for times, {} points for error rates)",
             display::format_exact_percent(self.relative),
             self.time_us as f64 / 1e3,
             // Shares of one have no exact hundredths.
@@ -181,33 +181,33 @@ mod tests {
         let time = compared(Figure::P95, 218e3, 268e3, 0.23);
         assert_eq!(
             time.describe(),
-            "p95 218 ms → 268 ms, +23 % (90 % sure: +14 % to +33 %)"
+            "p95 218 ms → 268 ms, +23 % (90 % interval: +14 % to +33 %)"
         );
         assert_eq!(time.detectable_words(), "12 %");
         let rate = compared(Figure::Rps, 200.0, 198.0, -0.01);
         assert_eq!(
             rate.describe(),
-            "RPS 200/s → 198/s, −1.0 % (90 % sure: −10 % to +9.0 %)"
+            "RPS 200/s → 198/s, −1.0 % (90 % interval: −10 % to +9.0 %)"
         );
         let mut errors = compared(Figure::Errors, 0.0, 0.0125, 0.0125);
         errors.interval = (0.0, 0.02);
         assert_eq!(
             errors.describe(),
-            "errors 0 % → 1.2 %, +1.25 points (90 % sure: ±0.00 to +2.00 points)"
+            "errors 0 % → 1.2 %, +1.25 points (90 % interval: ±0.00 to +2.00 points)"
         );
     }
 
     #[test]
     fn what_is_no_figure_is_none_in_words() {
         let odd = compared(Figure::P50, -1.0, f64::NAN, f64::INFINITY);
-        assert_eq!(odd.describe(), "p50 – → –, – (90 % sure: – to –)");
+        assert_eq!(odd.describe(), "p50 – → –, – (90 % interval: – to –)");
     }
 
     #[test]
     fn a_margin_says_what_counts() {
         assert_eq!(
             Margin::for_runs(3).describe(),
-            "a change counts beyond 7 %, of times 0.3 ms at least, of error rates beyond 0.5 points"
+            "a change counts if it exceeds 7 % (and 0.3 ms for times, 0.5 points for error rates)"
         );
         let quick = compared(Figure::P95, 1_000.0, 1_200.0, 0.2);
         assert!((Margin::for_runs(3).around(&quick) - 0.3).abs() < 1e-12);

@@ -59,7 +59,7 @@ impl FromStr for Letter {
             .find(|letter| letter.name() == wanted)
             .ok_or_else(|| {
                 let all: Vec<_> = letters.map(Self::name).collect();
-                format!("is no grade; there are {}", all.join(", "))
+                format!("is not a grade; available: {}", all.join(", "))
             })
     }
 }

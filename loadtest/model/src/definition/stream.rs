@@ -123,6 +123,8 @@ mod part_name {
         let mut parts = GoodCondition::PARTS.into_iter();
         parts
             .find(|part| GoodCondition::part_name(*part) == name)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{name}` is no time of an execution")))
+            .ok_or_else(|| {
+                serde::de::Error::custom(format!("`{name}` is not a time of an execution"))
+            })
     }
 }

@@ -27,7 +27,8 @@ impl FromStr for Number {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mistake = "is no number of an iteration; write `7`, or `3.12` for that of user 3";
+        let mistake =
+            "is not the number of an iteration; write `7`, or `3.12` for iteration 12 of user 3";
         let number = |text: &str| text.parse().map_err(|_| mistake);
         Ok(match text.split_once('.') {
             Some((user, iteration)) => Self {

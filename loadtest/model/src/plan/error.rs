@@ -26,13 +26,13 @@ pub enum PlanError {
     #[error("a grading target T of 0s is met by no answer; use for example `500ms`")]
     NoApdex,
     /// An error budget that is no share.
-    #[error("an error budget of {given} is no share of one; use for example `0.01` for 1 %")]
+    #[error("an error budget of {given} is not a share of one; use for example `0.01` for 1 %")]
     NoShare {
         /// The value that was given, as text.
         given: String,
     },
     /// A share in the overall grade that is none.
-    #[error("a grade weight of {given} has no meaning; use a number from 0 to 1000000")]
+    #[error("a grade weight of {given} is not valid; use a number from 0 to 1000000")]
     NoGradeWeight {
         /// The value that was given, as text.
         given: String,
@@ -47,7 +47,7 @@ pub enum PlanError {
     },
     /// A group of users that can never be complete.
     #[error(
-        "step `{step}` waits until {users} users have come, and the load has at most {max_users}; \
+        "step `{step}` waits until {users} users have arrived, but the load has at most {max_users}; \
          let fewer wait, or give the load more users"
     )]
     Rendezvous {
@@ -60,7 +60,7 @@ pub enum PlanError {
     },
     /// A step where users of several processes would wait for each other.
     #[error(
-        "step `{step}` waits for other users, and those of another shard cannot come: run it in one process"
+        "step `{step}` waits for other users, and users of another shard cannot join: run it in one process"
     )]
     DividedRendezvous {
         /// The name of the step.

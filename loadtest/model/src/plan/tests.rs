@@ -243,7 +243,7 @@ fn a_group_larger_than_the_load_is_refused_with_both_numbers() {
     };
     assert_eq!(
         plan(None).unwrap_err()[0].to_string(),
-        "step `a` waits until 50 users have come, and the load has at most 10; let fewer wait, or give the load \
+        "step `a` waits until 50 users have arrived, but the load has at most 10; let fewer wait, or give the load \
          more users"
     );
     assert!(plan(Some(50)).is_ok());

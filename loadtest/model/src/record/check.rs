@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for PossibleNumbers {
 
     fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Self, E> {
         if number > MOST {
-            return Err(E::custom(format!("{number} is more than any run comes to")));
+            return Err(E::custom(format!("{number} is more than any run can have")));
         }
         Ok(self)
     }
@@ -284,7 +284,7 @@ fn of_search(search: &Search) -> Check {
 
 fn check_seconds(name: &str, seconds: u64) -> Check {
     if seconds > LONGEST {
-        return Err(format!("{name} is {seconds} s, which no run comes to"));
+        return Err(format!("{name} is {seconds} s, which no run can have"));
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ pub enum MergeError {
         runs: String,
     },
     /// A run of a whole load.
-    #[error("the run {run_id} is no shard, but a load of its own: its record has no `plan.shard`")]
+    #[error("the run {run_id} is not a shard, but a whole load: its record has no `plan.shard`")]
     Whole {
         /// The run.
         run_id: String,
@@ -254,7 +254,7 @@ impl RunStart {
         let what = if self.definition.revision() != other.definition.revision() {
             "the version of their scenario"
         } else if self.executable_hash != other.executable_hash {
-            "their program, which has to be the same file"
+            "their program, which must be the same file"
         } else if self.plan.seed != other.plan.seed {
             "their seed"
         } else if plan_of(self) != plan_of(other) {

@@ -180,7 +180,7 @@ mod tests {
             assert_eq!(
                 card.notes[0],
                 format!(
-                    "Graded anew, with T = {target} ms for every step. Where the run had another T, times within \
+                    "Graded again, with T = {target} ms for every step. Where the run had another T, times within \
                      0.1 % of T or 4 T may be counted on the other side."
                 )
             );
@@ -188,7 +188,7 @@ mod tests {
         record.regrade(&policy(None, Some(0.005)));
         assert_eq!(
             Report::grade(&record, None).cards[0].notes[0],
-            "Graded anew, with an error budget of 0.50 % for every step."
+            "Graded again, with an error budget of 0.50 % for every step."
         );
         record.regrade(&GradingDefaults {
             min_grade: Some(Letter::A),
@@ -197,7 +197,7 @@ mod tests {
         let card = &Report::grade(&record, None).cards[0];
         assert_eq!(
             card.notes[0],
-            "Graded anew, with an error budget of 0.50 % for every step, and with at least A asked for."
+            "Graded again, with an error budget of 0.50 % for every step, and with at least A required."
         );
         assert_eq!(
             (card.verdict, card.min_grade),

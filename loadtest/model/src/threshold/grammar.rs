@@ -172,7 +172,7 @@ impl<'a> ThresholdParser<'a> {
             return Self::fail(
                 place.start..self.at,
                 format!(
-                    "`{metric} {wrong} ...` holds when things go badly: write `{metric} {wanted} ...`"
+                    "`{metric} {wrong} ...` would hold when the target fails: write `{metric} {wanted} ...`"
                 ),
             );
         }
@@ -239,7 +239,7 @@ impl<'a> ThresholdParser<'a> {
             self.take_word();
             let quantity = self.parse_quantity(Unit::Time)?;
             if quantity.value == 0.0 {
-                let message = "`after 0s` is no delay: write `or abort`";
+                let message = "`after 0s` is not a delay: write `or abort`";
                 return Self::fail(quantity.place, message);
             }
             quantity.time()?
@@ -265,7 +265,7 @@ impl<'a> ThresholdParser<'a> {
             Unit::PerSecond | Unit::BytesPerSecond if is_floor && after.is_zero() => Self::fail(
                 abort,
                 format!(
-                    "`{metric}` is 0 when the run begins, so this aborts at once: write `or abort after 10s`"
+                    "`{metric}` is 0 when the run starts, so this aborts at once: write `or abort after 10s`"
                 ),
             ),
             _ => Ok(Some(after)),

@@ -87,7 +87,7 @@ impl Quantity<'_> {
                 // the share that it is in other tools, without what multiplying floats leaves behind
                 let percent = (self.value * 1e8).round() / 1e6;
                 self.fail(format!(
-                    "`{digits}` has no unit: write `{percent}%`, or `{digits}%` if that is meant"
+                    "`{digits}` has no unit: write `{percent}%`, or `{digits}%` if that is intended"
                 ))
             }
             "" => self.fail(format!("`{digits}` has no unit: write `{digits}%`")),

@@ -95,7 +95,7 @@ impl ThresholdParser<'_> {
         };
         match (metric.scope(), subject, self.scope) {
             (_, Subject::Row(_), _) if !is_kept_for_rows(metric) => Some(format!(
-                "`{metric}` is not kept for each row: a row has `p95` and the like, `errors` and `rps`"
+                "`{metric}` is not available for rows: a row has `p95` and similar, `errors` and `rps`"
             )),
             (Scope::Journey, Subject::Whole, Some(Scope::Step)) => Some(format!(
                 "`{metric}` is of the whole scenario: put it in `thresholds(..)` of the scenario"
@@ -107,7 +107,7 @@ impl ThresholdParser<'_> {
                 if metric.is_own() {
                     format!("`{metric}` is of the whole scenario: write it without `{before}`")
                 } else {
-                    format!("`{metric}` is of whole journeys, and no step has it")
+                    format!("`{metric}` is only available for whole journeys")
                 }
             }),
             _ => None,
@@ -309,7 +309,7 @@ impl ThresholdParser<'_> {
             None => Self::fail(
                 rest,
                 format!(
-                    "a gauge has no `{word}`; there is `{}`",
+                    "a gauge has no `{word}`; available: `{}`",
                     GaugeFigure::ALL.map(GaugeFigure::name).join("`, `")
                 ),
             ),
@@ -343,7 +343,7 @@ fn explain_missing_statistic(times: &str, word: &str) -> String {
         _ if word.is_empty() => format!("`{times}` needs a statistic: write `{times}.p95`"),
         Some(near) => format!("unknown statistic `{word}`; did you mean `{near}`?"),
         None => format!(
-            "unknown statistic `{word}`; there is `{}`",
+            "unknown statistic `{word}`; available: `{}`",
             names.join("`, `")
         ),
     }
@@ -380,7 +380,7 @@ fn explain_unknown_metric(name: &str) -> String {
     }
     let words = Metric::WORDS.map(|metric| metric.to_string());
     format!(
-        "unknown metric `{name}`; there is `{}`; before a statistic (`{}.p95`) `{}`; and of the scenario's own \
+        "unknown metric `{name}`; available: `{}`; with a statistic (`{}.p95`): `{}`; of the scenario itself: \
          `{}(..)`",
         words.join("`, `"),
         Part::NAMED[0].name(),
@@ -390,7 +390,7 @@ fn explain_unknown_metric(name: &str) -> String {
 }
 
 fn explain_percentile(name: &str) -> String {
-    format!("`{name}` is not kept: the percentiles are `p50`, `p90`, `p95`, `p99` and `p99_9`")
+    format!("`{name}` is not available: the percentiles are `p50`, `p90`, `p95`, `p99` and `p99_9`")
 }
 
 /// Returns the metric, or the beginning of one, that `name` is likely to mean.

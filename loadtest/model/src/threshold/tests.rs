@@ -108,7 +108,7 @@ fn a_condition_may_be_about_tagged_steps_or_requests_of_one_name() {
         (
             "tag(api).dropped < 1%",
             "dropped",
-            "of whole journeys, and no step has it",
+            "only available for whole journeys",
         ),
         (
             "tag(a).count(b) < 1",
@@ -128,12 +128,12 @@ fn a_condition_may_be_about_tagged_steps_or_requests_of_one_name() {
         (
             "a.row(b).checks > 1%",
             "checks",
-            "`checks` is not kept for each row",
+            "`checks` is not available for rows",
         ),
         (
             "a.row(b).service.p95 < 1s",
             "service.p95",
-            "is not kept for each row",
+            "is not available for rows",
         ),
         (
             "tag() < 1%",
@@ -248,14 +248,18 @@ fn every_mistake_says_what_to_write() {
         (
             "latency < 1s",
             "latency",
-            "unknown metric `latency`; there is `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, \
-             `skips`, `dropped`, `retries`, `rps`, `throughput`, `good`, `good_rate`, `units`; before a statistic \
-             (`service.p95`) `service`, `done`, `connect`, `tls`, `first_byte`, `body`, `first_event`, `gap`, `per_unit`, \
-             `failed`, `lateness`; and of the scenario's own `count(..)`, `rate(..)`, `time(..)`, `gauge(..)`",
+            "unknown metric `latency`; available: `p50`, `p90`, `p95`, `p99`, `p99_9`, `max`, `mean`, `errors`, `checks`, \
+             `skips`, `dropped`, `retries`, `rps`, `throughput`, `good`, `good_rate`, `units`; with a statistic \
+             (`service.p95`): `service`, `done`, `connect`, `tls`, `first_byte`, `body`, `first_event`, `gap`, `per_unit`, \
+             `failed`, `lateness`; of the scenario itself: `count(..)`, `rate(..)`, `time(..)`, `gauge(..)`",
         ),
         ("p99.9 < 1s", "p99.9", "`p99.9` is written `p99_9`"),
         ("p(95) < 300ms", "p", "without parentheses: `p95`"),
-        ("p97 < 1s", "p97", "`p97` is not kept: the percentiles are"),
+        (
+            "p97 < 1s",
+            "p97",
+            "`p97` is not available: the percentiles are",
+        ),
         (
             "http_req_duration < 1s",
             "http_req_duration",
@@ -264,14 +268,14 @@ fn every_mistake_says_what_to_write() {
         (
             "p99.5 < 1s",
             "p99.5",
-            "`p99.5` is not kept: the percentiles are",
+            "`p99.5` is not available: the percentiles are",
         ),
         ("p95 = 1s", "=", "or `>=`: `p95 < ...`"),
         ("rps 5/s", "5", "or `>=`: `rps > ...`"),
         (
             "p95 > 1s",
             "p95 >",
-            "holds when things go badly: write `p95 < ...`",
+            "would hold when the target fails: write `p95 < ...`",
         ),
         ("checks < 1%", "checks <", "write `checks > ...`"),
         (
@@ -301,7 +305,7 @@ fn every_mistake_says_what_to_write() {
         (
             "errors < 0.005",
             "0.005",
-            "write `0.5%`, or `0.005%` if that is meant",
+            "write `0.5%`, or `0.005%` if that is intended",
         ),
         (
             "errors < 0%",
@@ -348,7 +352,7 @@ fn mistakes_in_names_and_units_say_what_to_write() {
         (
             "login.dropped < 1%",
             "dropped",
-            "of whole journeys, and no step has it",
+            "only available for whole journeys",
         ),
         (
             "login.count(sold_out) < 1",
@@ -377,7 +381,7 @@ fn mistakes_in_names_and_units_say_what_to_write() {
         (
             "gauge(a).p95 < 1",
             "p95",
-            "a gauge has no `p95`; there is `last`, `min`, `max`, `mean`",
+            "a gauge has no `p95`; available: `last`, `min`, `max`, `mean`",
         ),
         (
             "gauge(a).max < 1ms",
@@ -478,7 +482,7 @@ fn mistakes_are_marked_at_their_words() {
             "errors",
             "`errors` is one figure",
         ),
-        ("p95.x < 1s", step, "p95.x", "`p95.x` is not kept"),
+        ("p95.x < 1s", step, "p95.x", "`p95.x` is not available"),
         (
             "errors < 5% and abort",
             journey,

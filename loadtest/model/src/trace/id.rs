@@ -34,7 +34,7 @@ pub struct TraceParent {
 
 /// A text that is no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no id: {digits} lower-case hexadecimal digits that are not all zero")]
+#[error("this is not an id: {digits} lower-case hexadecimal digits that are not all zero")]
 pub struct ParseIdError {
     digits: usize,
 }

@@ -61,7 +61,7 @@ pub fn check_link(link: &str) -> Result<(), String> {
     let example = "write for example `http://127.0.0.1:16686/trace/{trace_id}`";
     if !is_web_address(link) {
         return Err(format!(
-            "begins with neither `http://` nor `https://`; {example}"
+            "starts with neither `http://` nor `https://`; {example}"
         ));
     }
     let mut names = split_link(link).filter_map(|(_, name)| name).peekable();
@@ -72,7 +72,7 @@ pub fn check_link(link: &str) -> Result<(), String> {
     }
     match names.find(|name| !PLACEHOLDERS.contains(name)) {
         Some(unknown) => Err(format!(
-            "has the unknown placeholder `{{{unknown}}}`; there is `{{trace_id}}`, `{{span_id}}`, `{{start_ms}}` \
+            "has the unknown placeholder `{{{unknown}}}`; available: `{{trace_id}}`, `{{span_id}}`, `{{start_ms}}` \
              and `{{end_ms}}`"
         )),
         None => Ok(()),

@@ -87,7 +87,7 @@ impl File<'_> {
                 let cells = if *len == 1 { "cell" } else { "cells" };
                 let message = format!(
                     "this row has {len} {cells}, and the header row has {expected_len}; a cell with \
-                     a comma stands in quotes: \"a, b\""
+                     a comma must be quoted: \"a, b\""
                 );
                 self.at(start, message)
             });

@@ -53,7 +53,7 @@ pub(super) fn settle(
         if let Some(order @ (Order::Shuffle | Order::Random)) = order {
             return no_place(
                 order.call(),
-                "`Feed::generate` makes each row of its number, and has no rows to put in another \
+                "`Feed::generate` creates each row from its number, so there are no rows to put in another \
                  order; let the function mix the number",
             );
         }
@@ -67,12 +67,12 @@ pub(super) fn settle(
     match (order, end) {
         (Some(Order::Random), Some(End::Stop)) => no_place(
             ".stop()",
-            "rows drawn with `.random()` never come to an end; for every row once, write \
+            "rows drawn with `.random()` never end; for every row once, write \
              `.shuffle().stop()`",
         ),
         (Some(Order::Unique), Some(End::Stop)) => no_place(
             ".stop()",
-            "with `.unique()` each user keeps its row, so they never come to an end; for every row \
+            "with `.unique()` each user keeps its row, so rows never end; for every row \
              once, leave `.unique()` out",
         ),
         (order, end) => Ok((order.unwrap_or(Order::Sequential), end)),

@@ -27,7 +27,7 @@ pub(super) enum FeedError {
         first: &'static str,
         second: &'static str,
     },
-    #[error("`{call}` has no place here: {reason}")]
+    #[error("`{call}` is not possible here: {reason}")]
     NoPlace {
         call: &'static str,
         reason: &'static str,
@@ -57,7 +57,7 @@ pub(super) enum FeedError {
     #[error("it has no rows; a feed has at least one")]
     NoRows,
     #[error(
-        "its iterator gave more than 10,000,000 rows, which are all kept in memory: make each row \
+        "its iterator gave more than 10,000,000 rows, which would all be in memory: create each row \
          when it is needed, with `Feed::generate(|n| ..)`"
     )]
     TooManyRows,
@@ -83,8 +83,8 @@ pub(super) enum FeedError {
         error: Box<FeedError>,
     },
     #[error(
-        "it shares its rows as `{name}` with {other}, whose rows are others: it has {rows}, and the other \
-         {other_rows}; feeds share one source, or have names of their own"
+        "it shares its rows as `{name}` with {other}, but their rows differ: it has {rows}, and the other \
+         {other_rows}; use the same source, or different names"
     )]
     OtherRows {
         name: String,

@@ -15,7 +15,7 @@ pub(super) fn array<T: DeserializeOwned>(text: &str, path: &Path) -> Result<Vec<
             path: path.into(),
             line: text[..blank].matches('\n').count() + 1,
             message:
-                "this is no array: the file holds `[row, row, ..]`; for a row on every line use \
+                "this is not an array: the file must contain `[row, row, ..]`; for a row on every line use \
                       `Feed::json_lines`"
                     .to_owned(),
         }),

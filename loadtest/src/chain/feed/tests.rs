@@ -167,8 +167,8 @@ fn mistakes_of_a_csv_file_are_placed_and_tell_no_value() {
         ),
         (
             "name,age\nada,36\nhunter2\n",
-            "users.csv:3: this row has 1 cell, and the header row has 2; a cell with a comma stands in \
-             quotes: \"a, b\"",
+            "users.csv:3: this row has 1 cell, and the header row has 2; a cell with a comma must be \
+             quoted: \"a, b\"",
         ),
         (
             "name,age\nada,36\n\"hunter2,36\nx,7\n",
@@ -301,7 +301,7 @@ fn mistakes_of_a_json_file_are_placed_and_tell_no_value() {
         ),
         (
             "\n{\"name\": \"hunter2\"}",
-            "a.json:2: this is no array: the file holds `[row, row, ..]`; for a row on every line use \
+            "a.json:2: this is not an array: the file must contain `[row, row, ..]`; for a row on every line use \
              `Feed::json_lines`",
         ),
         (
@@ -395,27 +395,27 @@ fn orders_and_ends_that_contradict_each_other_are_refused() {
         (feed().cycle().stop(), "`.cycle()` and `.stop()` contradict"),
         (
             feed().random().stop(),
-            "`.stop()` has no place here: rows drawn with `.random()`",
+            "`.stop()` is not possible here: rows drawn with `.random()`",
         ),
         (
             feed().unique().stop(),
-            "`.stop()` has no place here: with `.unique()`",
+            "`.stop()` is not possible here: with `.unique()`",
         ),
         (
             made().shuffle(),
-            "`.shuffle()` has no place here: `Feed::generate`",
+            "`.shuffle()` is not possible here: `Feed::generate`",
         ),
         (
             made().random(),
-            "`.random()` has no place here: `Feed::generate`",
+            "`.random()` is not possible here: `Feed::generate`",
         ),
         (
             made().stop(),
-            "`.stop()` has no place here: `Feed::generate`",
+            "`.stop()` is not possible here: `Feed::generate`",
         ),
         (
             made().cycle(),
-            "`.cycle()` has no place here: `Feed::generate`",
+            "`.cycle()` is not possible here: `Feed::generate`",
         ),
         (Feed::iter([]), "it has no rows"),
     ] {
@@ -645,9 +645,9 @@ fn parts_that_are_too_small_and_sources_that_differ_are_refused() {
         assert_eq!(
             said(four().require_rows_of(&other, "shop::buy").unwrap_err()),
             format!(
-                "feed `user` failed: it shares its rows as `ids` with `user` of `shop::buy`, whose rows are \
-                 others: it has 4 of an iterator, and the other {rows}; feeds share one source, or have \
-                 names of their own"
+                "feed `user` failed: it shares its rows as `ids` with `user` of `shop::buy`, but their rows \
+                 differ: it has 4 of an iterator, and the other {rows}; use the same source, \
+                 or different names"
             )
         );
     }

@@ -495,7 +495,7 @@ impl<T: Transport> VirtualUser<T> {
                 ran = polled => ran,
                 () = waits.exceed(def.timeout) => Err(Failure::new(
                     ErrorKind::StepError,
-                    format!("the step waited {:?} for something else than a request or a pause", def.timeout),
+                    format!("the step waited {:?} for something other than a request or a pause", def.timeout),
                 )),
             };
             // What it still holds may be code of the scenario too.

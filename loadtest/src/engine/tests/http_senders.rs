@@ -426,7 +426,7 @@ fn an_error_has_the_kind_of_what_it_holds() {
     let (kind, _, example) = error(sending);
     assert_eq!(kind, ErrorKind::TimeoutHead);
     assert!(
-        example.starts_with("not sent: no head of an answer"),
+        example.starts_with("not sent: no head of the answer"),
         "{example}"
     );
     for skip in skips {

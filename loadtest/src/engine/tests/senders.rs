@@ -762,7 +762,7 @@ fn a_step_that_waits_for_ever_fails_after_its_timeout() {
     assert_eq!((errors[0].kind, errors[0].count), (ErrorKind::StepError, 2));
     assert_eq!(
         errors[0].example,
-        "the step waited 2s for something else than a request or a pause"
+        "the step waited 2s for something other than a request or a pause"
     );
     assert_eq!(all.steps[1].skipped, 2);
     // The answer, the pause, the wait.

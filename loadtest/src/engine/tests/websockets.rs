@@ -263,7 +263,7 @@ fn a_journey_that_is_tried_leaves_a_step_that_listens_and_not_one_that_waits() {
     let (ran, time) = try_once(waits_in_vain());
     let problem = ran.unwrap_err();
     assert!(
-        problem.contains("nothing that was waited for came within 8s"),
+        problem.contains("the awaited message did not arrive within 8s"),
         "{problem}"
     );
     assert!((ms(8_000)..=ms(8_100)).contains(&time), "{time:?}");

@@ -180,7 +180,7 @@ impl TargetEntry {
             let told = if seen.insert(key.clone()) {
                 listed.set_key(key, value, &mut port)
             } else {
-                Err(format!("`{key}` stands twice in this target"))
+                Err(format!("`{key}` is set twice in this target"))
             };
             mistakes.extend(told.err().map(|message| Mistake {
                 line: *line,
@@ -235,7 +235,7 @@ impl ListedTarget {
                 let name = text_value(key, value)?;
                 self.scheme = Scheme::from_name(name).ok_or_else(|| {
                     format!(
-                        "`scheme = \"{name}\"` is none of `https`, `http`, `tcp`, `tls` and `udp`"
+                        "`scheme = \"{name}\"` is not one of `https`, `http`, `tcp`, `tls` and `udp`"
                     )
                 })?;
             }
@@ -246,7 +246,10 @@ impl ListedTarget {
             }
             "owner" => match text_value(key, value)?.trim() {
                 "" => {
-                    return Err("`owner` is empty; name whoever answers for the target".to_owned());
+                    return Err(
+                        "`owner` is empty; name the person or team responsible for the target"
+                            .to_owned(),
+                    );
                 }
                 owner => owner.clone_into(&mut self.owner),
             },
@@ -255,7 +258,7 @@ impl ListedTarget {
             "max_duration" => {
                 let written = text_value(key, value)?;
                 let wrong = || {
-                    format!("`max_duration = \"{written}\"` is no time; write for example `30m`")
+                    format!("`max_duration = \"{written}\"` is not a time; write for example `30m`")
                 };
                 let time = humantime::parse_duration(written).map_err(|_| wrong())?;
                 self.max_duration = Some(
@@ -284,7 +287,7 @@ impl ListedTarget {
                 "well-known" => self.proof = true,
                 other => {
                     return Err(format!(
-                        "`proof = \"{other}\"` is not known; there is `well-known`, or leave it out"
+                        "`proof = \"{other}\"` is not known; write `well-known`, or leave it out"
                     ));
                 }
             },
@@ -332,7 +335,7 @@ fn positive_number<T: std::str::FromStr + Default + PartialEq>(
 
 /// `200/s`, `30/m`: a second.
 pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`max_rate = \"{text}\"` is no rate; write for example `200/s`");
+    let wrong = || format!("`max_rate = \"{text}\"` is not a rate; write for example `200/s`");
     let (number, unit) = text.split_once('/').ok_or_else(wrong)?;
     let number: f64 = number.trim().parse().map_err(|_| wrong())?;
     let seconds = match unit.trim() {
@@ -351,12 +354,12 @@ pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
 fn parse_host(text: &str) -> Result<String, String> {
     if text.contains("://") || text.contains('/') {
         return Err(format!(
-            "`host = \"{text}\"` is more than a host; scheme and port have keys of their own"
+            "`host = \"{text}\"` is more than a host; use the keys `scheme` and `port`"
         ));
     }
     if text.contains('*') {
         return Err(format!(
-            "`host = \"{text}\"` is no host; each host is listed by itself, without `*`"
+            "`host = \"{text}\"` is not a host; list each host separately, without `*`"
         ));
     }
     let is_v6 = text.parse::<std::net::Ipv6Addr>().is_ok();

@@ -79,17 +79,17 @@ fn every_mistake_is_told_with_its_line() {
     let mistakes = read(text).unwrap_err();
     let expected = [
         "1: a target needs `owner`; write for example `owner = \"shop-team@example.com\"`",
-        "2: `host = \"https://shop.test/x\"` is more than a host; scheme and port have keys of their own",
+        "2: `host = \"https://shop.test/x\"` is more than a host; use the keys `scheme` and `port`",
         "3: unknown key `owners`; did you mean `owner`?",
         "4: `port` is a number from 1 to 65535; write for example `port = 443`",
         "5: `max_rate` is text; write it in quotes: `\"200\"`",
         "6: `max_in_flight` is a whole number above 0; write for example `max_in_flight = 200`",
-        "7: `max_duration = \"soon\"` is no time; write for example `30m`",
+        "7: `max_duration = \"soon\"` is not a time; write for example `30m`",
         "8: `addresses` is a list: `addresses = [\"10.20.0.0/16\"]`",
-        "9: `proof = \"dns\"` is not known; there is `well-known`, or leave it out",
-        "10: `scheme = \"ftp\"` is none of `https`, `http`, `tcp`, `tls` and `udp`",
-        "12: `host = \"*.shop.test\"` is no host; each host is listed by itself, without `*`",
-        "13: `owner` is empty; name whoever answers for the target",
+        "9: `proof = \"dns\"` is not known; write `well-known`, or leave it out",
+        "10: `scheme = \"ftp\"` is not one of `https`, `http`, `tcp`, `tls` and `udp`",
+        "12: `host = \"*.shop.test\"` is not a host; list each host separately, without `*`",
+        "13: `owner` is empty; name the person or team responsible for the target",
         "14: unknown key `bandwidth`; a target has `host`, `scheme`, `port`, `owner`, `max_rate`, `max_in_flight`, \
          `max_duration`, `addresses`, `proof`",
     ];
@@ -141,7 +141,7 @@ fn the_same_target_twice_is_a_mistake_and_another_port_of_it_is_none() {
     );
     let mistakes =
         read("[[targets]]\nhost = \"a.test\"\nowner = \"b\"\nhost = \"c.test\"\n").unwrap_err();
-    assert_eq!(mistakes, ["4: `host` stands twice in this target"]);
+    assert_eq!(mistakes, ["4: `host` is set twice in this target"]);
 }
 
 #[test]

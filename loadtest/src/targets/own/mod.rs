@@ -291,7 +291,7 @@ pub enum TargetError {
     },
     /// Nothing tells the target where to listen.
     #[error(
-        "the target `{program}` is not told which port to listen on; \
+        "the target `{program}` does not get the port to listen on; \
          write `{{port}}` in one of its arguments or environment values, \
          such as `.args([\"--port\", \"{{port}}\"])`"
     )]

@@ -115,7 +115,7 @@ impl GrpcChannels {
         let (origin, path) = if uri.authority().is_some() {
             let origin = Origin::from_uri(uri).map_err(|reason| {
                 blocked(format!(
-                    "`{}` may not be tested: {reason}; nothing was sent",
+                    "`{}` is not a permitted target: {reason}; nothing was sent",
                     crate::redact::redact(&uri.to_string())
                 ))
             })?;

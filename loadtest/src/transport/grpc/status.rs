@@ -81,7 +81,7 @@ pub(super) fn refuse_broken_details(headers: &mut HeaderMap) {
     let status = CallStatus::from_headers(headers);
     let said = status.as_ref().map_or("", |status| &*status.message);
     let comma = if said.is_empty() { "" } else { "; " };
-    let words = format!("{said}{comma}its `grpc-status-details-bin` is no Base64");
+    let words = format!("{said}{comma}its `grpc-status-details-bin` is not Base64");
     if let Ok(message) = HeaderValue::from_str(&encode_percent(&words)) {
         headers.insert(MESSAGE, message);
     }
@@ -117,7 +117,7 @@ pub(super) fn head_failure(status: StatusCode, headers: &HeaderMap) -> Option<Fa
         || "no content-type".to_owned(),
         |found| format!("content-type {found}"),
     );
-    let words = format!("the answer is no gRPC: {found}");
+    let words = format!("the answer is not gRPC: {found}");
     Some(Failure {
         status: Some(status),
         ..Failure::new(ErrorKind::HeadMalformed, words)
@@ -255,7 +255,7 @@ mod tests {
         for details in ["CAUSBGdvbmU", "CAUSBGdvbmU=", ""] {
             assert_eq!(read("5", details), ("NOT_FOUND: gone".to_owned(), true));
         }
-        let broken = "gone; its `grpc-status-details-bin` is no Base64";
+        let broken = "gone; its `grpc-status-details-bin` is not Base64";
         for details in ["%%%", "a", "CAUSBGdvbmU=="] {
             assert_eq!(read("5", details), (format!("NOT_FOUND: {broken}"), false));
         }
@@ -304,7 +304,7 @@ mod tests {
             ),
             Some((
                 ErrorKind::HeadMalformed,
-                "the answer is no gRPC: content-type application/grpc-web+proto".to_owned()
+                "the answer is not gRPC: content-type application/grpc-web+proto".to_owned()
             ))
         );
         assert_eq!(

@@ -32,7 +32,7 @@ pub(super) enum Chunks {
     Over,
 }
 
-const BAD_CHUNK_SIZE: Error = Error::Chunk("the size of a chunk is no hexadecimal number");
+const BAD_CHUNK_SIZE: Error = Error::Chunk("the size of a chunk is not a hexadecimal number");
 const BAD_CHUNK_END: Error = Error::Chunk("a chunk is longer than it says");
 
 impl Chunks {

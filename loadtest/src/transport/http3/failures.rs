@@ -91,7 +91,7 @@ pub(super) fn handshake_failure(error: &ConnectionError, address: SocketAddr) ->
         ),
         ConnectionError::TimedOut => (
             ErrorKind::TlsTimeout,
-            format!("{address} said nothing any more"),
+            format!("{address} stopped answering"),
         ),
         error => (
             ErrorKind::TlsProtocol,

@@ -280,7 +280,7 @@ fn an_idle_limit_that_meets_a_post_has_one_name_and_its_remedy() {
                 assert_eq!(lost.traffic.requests, 1);
                 assert_eq!(
                     failed(lost, ErrorKind::ClosedReused).message,
-                    "the kept connection had rested for 200 ms, and ended as the request was sent; a longer keep-alive time \
+                    "the kept connection had been idle for 200 ms, and ended while the request was sent; a longer keep-alive time \
                      of the target avoids it, or `retry(1, on = reset)`"
                 );
             }

@@ -449,7 +449,7 @@ fn where_nobody_speaks_http3_no_connection_comes_about() {
         assert_eq!(
             failure.message,
             format!(
-                "no end of the QUIC handshake with {address} over UDP within 50ms; is HTTP/3 enabled there, and does \
+                "the QUIC handshake with {address} over UDP did not end within 50ms; is HTTP/3 enabled there, and does \
                  the network let UDP pass?"
             )
         );
@@ -558,7 +558,7 @@ fn a_target_that_has_died_is_noticed_with_the_next_request() {
         let failure = failed(lost, ErrorKind::ClosedReused);
         assert_eq!(
             failure.message,
-            "the kept connection had rested for 0 ms, and ended as the request was sent: nothing listens at the address \
+            "the kept connection had been idle for 0 ms, and ended while the request was sent: nothing listens at the address \
              any more; a longer keep-alive time of the target avoids it, or `retry(1, on = reset)`"
         );
         failed(

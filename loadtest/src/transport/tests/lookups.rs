@@ -125,7 +125,7 @@ fn a_name_that_comes_to_stand_for_a_foreign_address_is_blocked() {
         assert_eq!(exchange.traffic.requests, 0);
         let failure = failed(exchange, ErrorKind::GuardBlocked);
         let words = format!(
-            "`http://shop.test:{port}` (169.254.169.254) may not be tested: it is a link-local"
+            "`http://shop.test:{port}` (169.254.169.254) is not a permitted target: it is a link-local"
         );
         assert!(failure.message.starts_with(&words), "{}", failure.message);
         ok(send(&mut user, &get("/"), NOTHING).await);

@@ -328,7 +328,7 @@ fn who_waits_in_vain_is_told_so() {
         assert_eq!(failure.kind, ErrorKind::TimeoutConnect);
         assert_eq!(
             failure.message.as_str(),
-            "no free stream of a shared connection (one until the SETTINGS of the target come) within 20ms"
+            "no free stream of a shared connection (one until the SETTINGS of the target arrive) within 20ms"
         );
         ok(get_by(&users[1], "/next").await);
         assert_eq!(server.paths(), ["/hold", "/next"]);

@@ -97,7 +97,7 @@ fn an_error_in_json_is_quoted_and_another_answer_is_not_waited_for() {
             read(&mut user, "/json", &until_done()).await,
             ErrorKind::HeadMalformed,
         );
-        let words = "the answer is no stream of events: content-type application/json; ";
+        let words = "the answer is not a stream of events: content-type application/json; ";
         assert!(refused.message.starts_with(words), "{refused:?}");
         let sample = refused.sample.unwrap();
         assert_eq!(&*sample, r#"{"error":"the model is overloaded"}"#);

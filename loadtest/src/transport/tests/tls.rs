@@ -183,7 +183,7 @@ fn a_certificate_that_signed_itself_is_trusted_where_it_is_named() {
             let words = if year == 2001 {
                 "expired at 2001-01-01T00:00:00Z"
             } else {
-                "that of an authority, and not trusted itself; name the certificate"
+                "belongs to an authority, and is not trusted itself; name the certificate"
             };
             assert!(failure.message.contains(words), "{}", failure.message);
         });
@@ -290,7 +290,7 @@ fn a_file_that_is_not_what_it_should_be_is_named_with_what_belongs_there() {
         ("binary.pem", "no certificate"),
         ("key.pem", "no certificate"),
         ("broken.pem", "certificate 1 cannot be used"),
-        ("torn.pem", "no PEM file"),
+        ("torn.pem", "not a PEM file"),
     ] {
         let message = refusal(Client {
             ca: Some(file.into()),
@@ -315,7 +315,7 @@ fn a_file_that_is_not_what_it_should_be_is_named_with_what_belongs_there() {
             "no private key (`-----BEGIN PRIVATE KEY-----`)",
         ),
         ("encrypted.pem", "is encrypted"),
-        ("mixed.pem", "is not that of its first certificate"),
+        ("mixed.pem", "does not belong to its first certificate"),
     ] {
         let message = refusal(Client {
             identity: Some(file.into()),

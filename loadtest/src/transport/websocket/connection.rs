@@ -171,7 +171,7 @@ impl SocketConnection {
         let is_compressed = compressed.is_some();
         if state.unwritten() + payload.len() > MAX_UNWRITTEN {
             let words = format!(
-                "the target does not read what is sent: {} bytes wait for it",
+                "the target does not read: {} bytes are waiting for it",
                 state.unwritten()
             );
             return Err(Failure::new(ErrorKind::WsUnread, words));
@@ -449,7 +449,7 @@ impl SocketState {
         match (self.ended.as_deref(), self.closing) {
             (Some((SocketEnd::Closed(..), _)) | None, Some(_)) => Some(Failure::new(
                 ErrorKind::StepError,
-                "the WebSocket was closed by this user before",
+                "the WebSocket was closed earlier by this user",
             )),
             (Some((end, _)), _) => Some(end.failure()),
             (None, None) => None,
@@ -570,7 +570,7 @@ impl SocketEnd {
             Self::Broken(error) => error.clone().into(),
             Self::Unanswered => Failure::new(
                 ErrorKind::TimeoutEvent,
-                format!("no close frame came within {CLOSING_TIME:?}"),
+                format!("no close frame arrived within {CLOSING_TIME:?}"),
             ),
         }
     }

@@ -202,10 +202,10 @@ impl FrameReader {
                 }
             }
             (FrameKind::Data, None) if opcode == 0 => {
-                return Err(broken("a frame continues a message that was not begun"));
+                return Err(broken("a frame continues a message that was not started"));
             }
             (FrameKind::Data, Some(_)) if opcode > 0 => {
-                return Err(broken("a message begins within another"));
+                return Err(broken("a message starts within another"));
             }
             (FrameKind::Data, Some(_)) if is_compressed => {
                 return Err(broken("a frame has a reserved bit set"));
@@ -470,9 +470,9 @@ mod tests {
             (b"\x09\x00", "a control frame is fragmented or compressed"),
             (
                 b"\x80\x00",
-                "a frame continues a message that was not begun",
+                "a frame continues a message that was not started",
             ),
-            (b"\x01\x00\x81\x00", "a message begins within another"),
+            (b"\x01\x00\x81\x00", "a message starts within another"),
             (b"\x88\x01\x03", "a close frame has half a code"),
             (
                 b"\x88\x02\x03\xed",

@@ -89,7 +89,7 @@ impl Handshake {
         let accept = accept.map(|value| value.as_bytes().trim_ascii());
         if accept != Some(accept_value(&self.key).as_bytes()) {
             let words = if accept.is_some() {
-                "`sec-websocket-accept` is not that of the key"
+                "`sec-websocket-accept` does not match the key"
             } else {
                 "the answer 101 has no `sec-websocket-accept`"
             };
@@ -268,7 +268,7 @@ mod tests {
             ),
             (
                 vec![GOOD[0], GOOD[1], ("sec-websocket-accept", "bm8=")],
-                "`sec-websocket-accept` is not that of the key",
+                "`sec-websocket-accept` does not match the key",
             ),
             (
                 with(&[("sec-websocket-protocol", "chat")]),

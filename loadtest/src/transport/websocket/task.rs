@@ -361,7 +361,7 @@ mod tests {
             }
             let failure = connection.send(false, &message).unwrap_err();
             assert_eq!(failure.kind, ErrorKind::WsUnread);
-            let words = "the target does not read what is sent: ";
+            let words = "the target does not read: ";
             assert!(failure.message.starts_with(words), "{}", failure.message);
             connection.send(false, b"a short one has room").unwrap();
         })
@@ -540,7 +540,7 @@ mod tests {
             assert_eq!(read, (0x88, 3001_u16.to_be_bytes().to_vec()));
             let failure = closed.unwrap_err();
             assert_eq!(failure.kind, ErrorKind::TimeoutEvent);
-            assert_eq!(failure.message, "no close frame came within 1s");
+            assert_eq!(failure.message, "no close frame arrived within 1s");
             assert!(!connection.is_open());
         })
         .await;

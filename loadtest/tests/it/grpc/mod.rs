@@ -593,7 +593,7 @@ fn a_call_ends_at_the_deadline_that_its_client_declares_though_no_server_does_it
         let run = run.base_url(url).without_validity();
         run.run_on_this_thread().await.unwrap()
     });
-    let words = "no head of an answer within 50ms";
+    let words = "no head of the answer within 50ms";
     assert_eq!(errors(&card), [("add", "timeout.head", None, 1, words)]);
 }
 
@@ -673,7 +673,7 @@ fn each_wrong_answer_has_its_kind() {
             .unwrap();
         body.send_data(Bytes::from_static(b"<p>"), true).unwrap();
     });
-    let words = "the answer is no gRPC: content-type text/html";
+    let words = "the answer is not gRPC: content-type text/html";
     assert_eq!(
         page,
         ("head.malformed".to_owned(), Some(200), words.to_owned())
@@ -750,7 +750,7 @@ fn half_a_message_and_broken_details_are_failures_with_their_words() {
                 body.send_trailers(trailers).unwrap();
             }
         });
-        let words = "FAILED_PRECONDITION: its `grpc-status-details-bin` is no Base64";
+        let words = "FAILED_PRECONDITION: its `grpc-status-details-bin` is not Base64";
         assert_eq!(
             details,
             ("grpc.status".to_owned(), Some(9), words.to_owned())

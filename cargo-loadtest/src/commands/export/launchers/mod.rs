@@ -52,10 +52,14 @@ impl LauncherCommand {
         };
         self.check_target(scenario)?;
         if console::has_controls(&values.bundle()) {
-            return Err(Error::usage("the name of the bundle is no text for people"));
+            return Err(Error::usage(
+                "the name of the bundle contains control characters",
+            ));
         }
         if console::has_controls(&values.file("", "")) {
-            return Err(Error::usage("the name of the output is no text for people"));
+            return Err(Error::usage(
+                "the name of the output contains control characters",
+            ));
         }
         Ok(match self {
             Self::Slurm { limit, .. } => values.fill_slurm(*limit),

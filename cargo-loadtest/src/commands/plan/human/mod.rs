@@ -34,7 +34,7 @@ fn render_facts(page: &mut Screen, prospect: &Prospect<'_>) {
     page.fact("load", PLAIN, &load);
     let seed = match prospect.seed {
         Some(seed) => format!("{seed}: the same steps, pauses and data each time"),
-        None => "another one each run; `--seed` with that of a run repeats it".to_owned(),
+        None => "a new one for each run; `--seed` with the seed of a run repeats it".to_owned(),
     };
     page.fact("seed", PLAIN, &seed);
     render_target(page, &prospect.destination);
@@ -84,7 +84,7 @@ fn render_facts(page: &mut Screen, prospect: &Prospect<'_>) {
 fn render_target(page: &mut Screen, destination: &Destination) {
     let base = destination.base.as_deref().unwrap_or_default();
     let replaced = if destination.starts_target {
-        "; the setup that starts a target is not run"
+        "; the setup that starts a target does not run"
     } else {
         ""
     };
@@ -118,8 +118,8 @@ fn render_target(page: &mut Screen, destination: &Destination) {
             }
             Permission::Refused => (
                 BAD,
-                "NOT permitted: a run is refused; only loopback, targets that the scenario starts, \
-                 and those that `loadtest.toml` lists may be tested",
+                "NOT permitted: a run is refused. Load may go to this machine, to targets that the scenario starts, \
+                 and to hosts listed in `loadtest.toml`",
             ),
             Permission::ByAddress => (
                 FAIR,
@@ -127,7 +127,7 @@ fn render_target(page: &mut Screen, destination: &Destination) {
             ),
             Permission::WhenSent => (
                 FAIR,
-                "known from an answer only; what is not permitted is then not sent",
+                "only known from an answer; forbidden requests are not sent",
             ),
         };
         page.fact("", style, &format!("{}: {words}", host.name));
@@ -183,7 +183,7 @@ fn all_requests(requests: &RequestOutlook) -> String {
         words.push(format!("{mark}{} in all", format_figure(total)));
     }
     if let Some(figure) = requests.per_user {
-        words.push(format!("{} per user besides", round_weight(figure)));
+        words.push(format!("{} more per user", round_weight(figure)));
     }
     words.join("; ")
 }
@@ -194,13 +194,13 @@ fn render_notes(page: &mut Screen, prospect: &Prospect<'_>) {
     let unused_start = words::describe_unused_start(prospect.scenario, &prospect.plan);
     notes.extend(unused_start.as_deref());
     if prospect.plan.load.pace.is_some() {
-        notes.push("Users keep their pace while the target answers within it.");
+        notes.push("Users keep their pace as long as the target is fast enough.");
     } else if !prospect.plan.load.is_open() {
         notes.push(
-            "Users go on when their last iteration has ended, so the rate depends on the target.",
+            "Users start an iteration when the last one has ended, so the rate depends on the target.",
         );
     }
-    notes.push("Expected if no request fails: what needs a failed step is not sent.");
+    notes.push("Expected if no request fails: steps that need a failed step are not sent.");
     let bounds = || outlook.steps.iter().map(|step| step.requests.bound);
     if bounds().any(|bound| bound == Bound::AtLeast) {
         notes.push("≥: retries, repetitions, redirects and async steps may send more.");

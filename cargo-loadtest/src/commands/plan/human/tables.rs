@@ -162,7 +162,7 @@ fn format_request(step: &StepDef) -> String {
     let method = step.method.as_deref().unwrap_or("*");
     match step.url.as_deref() {
         Some(url) => format!("{method} {url}"),
-        None if step.method.is_some() => format!("{method} (made by its code)"),
+        None if step.method.is_some() => format!("{method} (computed by its code)"),
         None => "made by its code".to_owned(),
     }
 }

@@ -13,7 +13,7 @@ fn what_is_left_out_of_a_request_is_told_where_it_is() {
         ),
         (
             r#"{"request": {"url": "http://h/b", "method": «"A B"}}"#,
-            "this is no method",
+            "this is not a method",
         ),
         (r#"{"request": «7}"#, "an entry has a request"),
     ] {

@@ -49,7 +49,7 @@ fn a_changed_variable_is_not_what_it_was() {
         );
         let body = body(&statements);
         assert!(body.contains("get = \"/b/{{ID}}\""), "{code}\n{body}");
-        assert!(body.contains("code makes `id`"), "{code}\n{body}");
+        assert!(body.contains("`id` is computed by code"), "{code}\n{body}");
     }
 }
 

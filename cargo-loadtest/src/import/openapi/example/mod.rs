@@ -79,7 +79,7 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
         if self.around.borrow().contains(&target) {
             let may_be_null = schema.get("nullable").and_then(Node::boolean) == Some(true);
             if is_required && !may_be_null {
-                let words = "this schema is within itself without end: it is left out there";
+                let words = "this schema contains itself without end: it is left out there";
                 self.document.warn(&schema.span, words);
             }
             return (is_required && may_be_null).then_some(ExampleValue::Null);

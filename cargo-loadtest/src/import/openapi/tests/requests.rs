@@ -59,7 +59,7 @@ fn a_part_of_the_operations_can_be_taken() {
             &["keepers"],
             &["getPet"],
             "has all of this tag, name and path",
-            "go together",
+            "a combination that matches",
         ),
     ] {
         let mistake = read_openapi(&input(PETS), &options(tags, operations)).unwrap_err();
@@ -110,7 +110,7 @@ fn operations_are_selected_by_their_paths() {
             &["pets"],
             "/keeper*",
             "has all of this tag, name and path",
-            "go together",
+            "a combination that matches",
         ),
     ] {
         let mistake = read_openapi(&input(PETS), &options(tags, &[paths])).unwrap_err();

@@ -38,16 +38,16 @@ fn nothing_of_a_server_is_left_out_without_a_word() {
         ),
         (
             "openapi: 3.0.0\nservers: [{url: «'ftp://h'}]",
-            "is no URL of a service",
+            "is not a URL of a service",
         ),
         (
             "openapi: 3.0.0\nservers: [«{description: x}]",
             "a server has a `url`",
         ),
-        ("«openapi: 3.0.0", "does not say where the service is"),
+        ("«openapi: 3.0.0", "the document names no server"),
         (
             "swagger: '2.0'\nbasePath: «/v2",
-            "the server is where the document is",
+            "the server is relative to the document",
         ),
     ]
     .map(|(head, words)| (with(head), words))
@@ -66,11 +66,11 @@ fn what_is_left_out_of_an_operation_is_told() {
     check(&[
         (
             "openapi: 3.0.0\npaths:\n  /a: {get: {parameters: [«{in: path, name: id, required: true}]}}\n",
-            "`id` is no part of `/a`",
+            "`id` is not part of `/a`",
         ),
         (
             "openapi: 3.2.0\npaths:\n  /a: {get: {}, «additionalOperations: {COPY: {}}}\n",
-            "`additionalOperations` is no method",
+            "`additionalOperations` is not a method",
         ),
         (
             "openapi: 3.0.0\npaths:\n  /a: {post: {requestBody: «{required: true}}}\n",

@@ -28,11 +28,11 @@ fn a_request_that_cannot_be_sent_is_told_where_it_cannot() {
     for (one, words) in [
         (
             r#"{"name": "r", "request": «"http://[::1"}"#,
-            "the host of this URL is none",
+            "the host of this URL is not valid",
         ),
         (
             r#"{"name": "r", "request": {"url": {"raw": «"http://a b/"}}}"#,
-            "the host of this URL is none",
+            "the host of this URL is not valid",
         ),
         (
             r#"{"name": "r", "request": «"ws://h/"}"#,
@@ -40,7 +40,7 @@ fn a_request_that_cannot_be_sent_is_told_where_it_cannot() {
         ),
         (
             r#"{"name": "r", "request": {"method": «"A B", "url": "http://h/"}}"#,
-            "no method of HTTP: `A B r`",
+            "not a method of HTTP: `A B r`",
         ),
         (
             r#"{"name": "r", "request": {«"method": "PUT"}}"#,
@@ -58,7 +58,7 @@ fn what_is_said_of_a_request_is_told_at_its_part() {
         (
             "",
             r#", "header": [{"key": «"a b", "value": "x"}]"#,
-            "a header whose name or value",
+            "a header with invalid characters",
         ),
         (
             "",

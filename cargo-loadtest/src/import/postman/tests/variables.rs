@@ -130,7 +130,7 @@ fn json_keeps_its_types() {
         told,
         [(
             "\"raw\"",
-            "`{{gone}}` stands in JSON without quotes and has no value: it is sent as a string"
+            "`{{gone}}` is in JSON without quotes and has no value: it is sent as a string"
         )]
     );
 }

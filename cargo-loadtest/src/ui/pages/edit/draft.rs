@@ -125,7 +125,10 @@ impl Draft {
                 describe_value(option.was.as_ref())
             ),
             (EditRefusal::Comments(comments), _) => {
-                format!("its comments would go with it:\n{}", comments.join("\n"))
+                format!(
+                    "its comments would be removed with it:\n{}",
+                    comments.join("\n")
+                )
             }
             (reason, _) => reason.to_string(),
         }

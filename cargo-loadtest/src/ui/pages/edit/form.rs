@@ -53,7 +53,7 @@ pub(super) fn render_form(
         body: html! {
             h1 { (scenario.function) }
             p.sub { a href=(Route::Scenario(identity.to_owned()).path()) { (identity) } " · " (render_place(dashboard, &file.path, scenario.line)) }
-            nav.actions aria-label="What to do with this scenario" {
+            nav.actions aria-label="Actions for this scenario" {
                 a.button.small href=(Route::Try(identity.to_owned()).path()) data-key="Ctrl Enter" { "Try it once" }
                 @if refusal.is_none() { form.line method="post" action=(Route::CheckSource.path()) {
                     input type="hidden" name="scenario" value=(identity);
@@ -100,11 +100,11 @@ fn render_check(dashboard: &Dashboard, file: &EditedFile, check: Option<&SourceC
     html! {
         @match check {
             None => {}
-            Some(SourceCheck::Running) => { p.notice role="status" { "The compiler checks the file." } }
+            Some(SourceCheck::Running) => { p.notice role="status" { "Checking with `cargo check`…" } }
             Some(SourceCheck::Failed(reason)) => { div.notice.t-bad { (render_output("Reason", reason)) } }
             Some(SourceCheck::Ended(findings)) if findings.is_empty() => { p.notice.t-good { "The compiler accepts the file." } }
             Some(SourceCheck::Ended(findings)) => {
-                section.notice.t-bad aria-label="Messages of the compiler" {
+                section.notice.t-bad aria-label="Compiler messages" {
                     ul { @for finding in findings { li {
                         @if finding.is_error { "error" } @else { "warning" }
                         @if let Some((line, _)) = finding.lines { ", " (render_line(dashboard, &file.path, line)) }
@@ -119,7 +119,7 @@ fn render_check(dashboard: &Dashboard, file: &EditedFile, check: Option<&SourceC
 fn render_refused(draft: &Draft) -> Markup {
     html! {
         @if !draft.refused.is_empty() {
-            section.notice.t-bad aria-label="Changes that cannot be made" {
+            section.notice.t-bad aria-label="Impossible changes" {
                 p { "Nothing was written:" }
                 ul { @for refused in &draft.refused {
                     li { a href={ "#" (draft.anchor(refused)) } { (draft.name(refused)) } ": " (draft.describe(refused)) }
@@ -263,8 +263,8 @@ fn render_type(number: usize, part: &PartSource, draft: &Draft, findings: &[Find
     let is_wrong = !errors.is_empty();
     html! {
         input type="hidden" name={ "p" (number) ".returns.was" } value=(returns);
-        label.wide { "Type of the answer"
-            input placeholder="not read; Value is any JSON" name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
+        label.wide { "Response type"
+            input placeholder="empty: ignore the body; Value: any JSON" name={ "p" (number) ".returns" } value=(draft.returns(&part.name).unwrap_or(returns)) autocomplete="off" spellcheck="false"
                 aria-invalid=[is_wrong.then_some("true")] aria-describedby=[is_wrong.then_some(&id)];
         }
         (render_errors(&id, &errors))
@@ -339,7 +339,7 @@ fn render_new_step(parts: &[PartSource], draft: &Draft, is_locked: bool) -> Mark
                 label { "Function" input name="new.name" value=(entered("new.name")) placeholder="receipt" autocomplete="off" spellcheck="false"; }
                 label { "Method" select name="new.method" { @for method in METHODS { option value=(method) selected[entered("new.method") == method] { (method.to_uppercase()) } } } }
                 label { "URL" input name="new.url" value=(entered("new.url")) placeholder="/orders/{{buy.response.id}}" size="40" autocomplete="off" spellcheck="false" data-template; }
-                label { "Behind" select name="new.after" { @for part in &steps { option value=(part.name) selected[after == part.name] { (part.name) } } } }
+                label { "Insert after" select name="new.after" { @for part in &steps { option value=(part.name) selected[after == part.name] { (part.name) } } } }
                 button.small name="act" value="add_step" { "Add the step" }
                 (render_refusals(draft, "new-step-error", is_about))
             } }
@@ -356,7 +356,7 @@ fn render_values(values: &[StepValues], parts: &[PartSource], answers: &[AnswerT
     html! {
         dialog #values aria-labelledby="values-title" {
             h2 #values-title { "Insert a value" }
-            @if values.is_empty() { p { "Try the scenario once: then the values of its answers are here." } }
+            @if values.is_empty() { p { "Try the scenario once to see the values of its answers here." } }
             p data-none hidden { "No step above this one has an answer." }
             @for step in values {
                 details open data-step=(step.step) {

@@ -118,7 +118,7 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
                         }
                         (render_way_back(form, "Back to the form"))
                         a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
-                        p.sub { "Save writes exactly this. Comments and everything else stay as they are; the compiler checks it then." }
+                        p.sub { "Saving writes exactly this change and nothing else. The compiler then checks the file." }
                     },
                 };
                 show(dashboard, &content)
@@ -154,7 +154,7 @@ fn keep_form(dashboard: &Dashboard, form: &Fields, error: &Error) -> Answer {
                 p { "Nothing was written: " (error) }
                 @if let Some(help) = error.help() { p { "→ " (help) } }
             }
-            p { "What was entered is still here, for when the scenario is back in its file." }
+            p { "Your input is kept here until the scenario is back in its file." }
             (render_way_back(form, "Try again"))
         },
     };
@@ -286,7 +286,7 @@ pub(super) fn check_written(
     done: String,
 ) -> String {
     let text = if dashboard.run_under_way().is_some() {
-        format!("{done}; a run is under way, so it is checked when you ask for it")
+        format!("{done}; a run is in progress, so press “Check” to check it")
     } else {
         start_check(dashboard, identity, path);
         done
@@ -308,7 +308,7 @@ pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String,
     if let Some(edit) = dashboard.last_edit() {
         replace_source(&edit.path, &edit.after, &edit.before)?;
         dashboard.set_last_edit(None);
-        let done = format!("{} is as it was", dashboard.shown_path(&edit.path));
+        let done = format!("Restored {}", dashboard.shown_path(&edit.path));
         let file = find_scenario(dashboard, identity)?;
         return Ok(check_written(dashboard, identity, &file.path, done));
     }

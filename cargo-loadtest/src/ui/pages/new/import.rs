@@ -65,7 +65,7 @@ pub(super) fn render_draft(
             h2 { "Read: " (draft.format) }
             @if !draft.messages.is_empty() {
                 (render_output("Remarks", &draft.messages))
-                @if draft.messages.contains("`--") { p.sub { "Options with dashes are those of " code { "cargo loadtest import" } ", in a terminal." } }
+                @if draft.messages.contains("`--") { p.sub { "Options with dashes belong to " code { "cargo loadtest import" } ", in a terminal." } }
             }
                     form method="post" action=(Route::SaveImport.path()) {
                         input type="hidden" name="draft" value=(draft.number);
@@ -130,7 +130,7 @@ pub(in crate::ui::pages) fn read(dashboard: &Dashboard, form: &Fields) -> Result
         let mistake = if text.trim().is_empty() {
             "nothing was pasted"
         } else {
-            "this is no curl command, HAR, OpenAPI document, Postman collection, k6 script or JMeter plan"
+            "this is not a curl command, HAR, OpenAPI document, Postman collection, k6 script or JMeter plan"
         };
         let entered = Entered {
             unread: Some(mistake),
@@ -215,7 +215,7 @@ pub(in crate::ui::pages) fn save(
     let draft = draft.filter(|draft| form.get("draft") == Some(&draft.number));
     let source = draft.as_ref().map(|draft| draft.source.as_str());
     let source = source.ok_or_else(|| {
-        Error::usage("other requests were read since this page was shown: read these again")
+        Error::usage("other requests were read since this page was opened: read these again")
     })?;
     let name = form.get("name").unwrap_or_default();
     let load_test = find_load_test(dashboard, form)?;

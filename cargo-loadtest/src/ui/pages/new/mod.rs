@@ -98,5 +98,5 @@ fn find_load_test(dashboard: &Dashboard, form: &Fields) -> Result<LoadTest, Erro
     let found = tests
         .into_iter()
         .find(|test| dashboard.shown_path(&test.path).to_string() == wanted);
-    found.ok_or_else(|| Error::usage(format!("`{wanted}` is no load test of this workspace")))
+    found.ok_or_else(|| Error::usage(format!("`{wanted}` is not a load test of this workspace")))
 }

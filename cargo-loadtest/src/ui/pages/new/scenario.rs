@@ -185,7 +185,7 @@ fn check_base(new: &NewScenario) -> Option<RefusedField> {
         };
         holds_credentials(base).then(|| RefusedField {
             key: key.clone(),
-            message: "the base URL holds a user or a password, which would stand in the source: \
+            message: "the base URL holds a user or a password, which would be in the source: \
                       send it with `basic(..)` and a secret"
                 .to_owned(),
         })
@@ -216,8 +216,16 @@ mod tests {
             []
         );
         for (changes, key, words) in [
-            (&[("name", "a b")][..], "name", "is no name of a function"),
-            (&[("name", "fn")], "name", "is no name of a function"),
+            (
+                &[("name", "a b")][..],
+                "name",
+                "is not a valid name of a function",
+            ),
+            (
+                &[("name", "fn")],
+                "name",
+                "is not a valid name of a function",
+            ),
             (&[("url", "/a b")], "request", "a URL cannot contain"),
             (&[("url", "")], "request", ""),
             (

@@ -282,9 +282,9 @@ fn what_is_odd_about_answers_is_remarked_and_changes_nothing() {
         card.remarks,
         [
             "3 answers in `login` had both a `content-length` and a `transfer-encoding` \
-             (`http.ambiguous`): the latter holds, but what stands between may read them otherwise",
-            "1 connection was given up in `buy` since more came over it than was asked for \
-             (`http.unsolicited`): none of it was taken for an answer",
+             (`http.ambiguous`): the latter applies, but a proxy in between may read them differently",
+            "1 connection was closed in `buy` because the server sent unrequested bytes \
+             (`http.unsolicited`): none of them was treated as an answer",
         ]
     );
     let usual = Card::grade(&record(&["login", "buy"]), None);
@@ -305,7 +305,7 @@ fn requests_that_the_client_often_sends_again_are_a_finding() {
         remarks(11),
         [
             "11 of 1\u{202f}000 requests of `buy` (1.1 %) were sent again by the client, and are in no error rate: the \
-             target closed the kept connection as they were sent, or refused their stream; give it a longer keep-alive \
+             target closed the kept connection while they were sent, or refused their stream; give it a longer keep-alive \
              time than the pauses of users, or more streams"
         ]
     );
@@ -361,8 +361,8 @@ fn time_without_an_answer_is_not_blamed_on_connecting() {
     phases.stream_wait.record_n(ms(60_000), 10);
     assert_eq!(
         why(&record),
-        "75 % of its time waited for a stream: all shared connections had as many requests under way as the \
-         target allows, which is one until its SETTINGS come."
+        "75 % of its time waited for a stream: all shared connections had as many requests in flight as the \
+         target allows, which is one until its SETTINGS arrive."
     );
 }
 

@@ -41,10 +41,10 @@ fn every_lost_point_is_explained() {
     assert_eq!(
         words,
         [
-            "D: 10.0 % errors on `login` spent 10 × its budget of 1 %",
+            "D: 10.0 % errors on `login` used 10 × its budget of 1 %",
             "`login` failing left `browse` without `login.response.token` in 100 iterations",
             "C: 40.0 % of the answers of `order` took over 500 ms, 10.0 % over 2 s",
-            "10.0 % errors of the journey spent 10 × its budget of 1 %",
+            "10.0 % errors of the journey used 10 × its budget of 1 %",
         ]
     );
     assert_eq!(card.steps[1].grade.unwrap().letter, Letter::D);
@@ -69,7 +69,7 @@ fn a_journey_that_always_fails_is_an_f_however_fast_its_other_steps_are() {
     assert_eq!((loss.kind, loss.step), (LossKind::Journeys, 9));
     assert_eq!(
         loss.words,
-        "100 % errors of the journey spent 100 × its budget of 1 %"
+        "100 % errors of the journey used 100 × its budget of 1 %"
     );
 
     // The journey may fail as often as the step with the largest budget.
@@ -87,7 +87,7 @@ fn a_step_without_a_single_time_has_no_grade_and_says_why() {
     let card = Card::grade(&record, None);
     assert_eq!(card.steps[1].grade, None);
     assert_eq!(card.grade.ungraded, ["wait"]);
-    let note = "Not graded, since they measured nothing: wait. An `async` step is measured by what it sends with `http`, and by what it gives to `vu.measure(..)`.";
+    let note = "Not graded, because they measured nothing: wait. An `async` step is measured by what it sends with `http`, and by what it gives to `vu.measure(..)`.";
     assert!(
         card.notes.iter().any(|said| said == note),
         "{:?}",
@@ -209,7 +209,7 @@ fn an_excellent_grade_beside_a_failure_is_explained() {
     require(&mut record, Some(1), Metric::P50, Bound::Time(ms(5)));
     assert_eq!(
         Card::grade(&record, None).remarks,
-        ["the grade is by T = 500 ms; the threshold `p50 < 5 ms` is stricter"]
+        ["the grade uses T = 500 ms; the threshold `p50 < 5 ms` is stricter"]
     );
 }
 
@@ -227,11 +227,11 @@ fn a_step_that_ran_during_the_ramp_only_is_not_called_never_attempted() {
     assert_eq!(
         card.notes,
         [
-            "Not graded, since attempted in the warm-up only: token. What happens there is \
+            "Not graded, because attempted in the warm-up only: token. Results of the warm-up are \
              discarded.",
-            "Not graded, since attempted during the ramp only: login. The accounts cover the ramp; \
+            "Not graded, because attempted during the ramp only: login. The accounts cover the ramp; \
              figures and grades do not.",
-            "Not graded, since never attempted: order.",
+            "Not graded, because never attempted: order.",
         ]
     );
 }

@@ -37,7 +37,7 @@ fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
     let cause = &troubled(10, 3, &stall).causes[0];
     assert_eq!(
         cause.what,
-        "a worker thread stalled in 3 of 10 seconds: it did not come back for 100 ms or longer, up to 1.20 s"
+        "a worker thread stalled in 3 of 10 seconds: it did not return for 100 ms or longer, up to 1.20 s"
     );
     assert!(cause.remedy.contains("must not block"));
     let kept = Health {
@@ -48,7 +48,7 @@ fn more_than_a_hundredth_of_stalled_seconds_is_invalid() {
     assert!(
         cause
             .what
-            .ends_with("up to 1.20 s; the code of `login` kept it"),
+            .ends_with("up to 1.20 s; the code of `login` blocked it"),
         "{cause:?}"
     );
 }
@@ -180,7 +180,7 @@ fn a_switched_off_validity_judges_no_machine_and_says_so() {
     assert_eq!(card.validity.trust, Trust::Degraded);
     assert_eq!(
         card.validity.causes[0].what,
-        "validity was not judged, since `LOADTEST_VALIDITY` was `off`"
+        "validity was not judged, because `LOADTEST_VALIDITY` was `off`"
     );
     fail(&mut record, 0, ErrorKind::LocalFds, 2);
     assert_eq!(Card::grade(&record, None).verdict, Verdict::Invalid);
@@ -200,8 +200,8 @@ fn one_late_start_of_few_is_chance() {
     assert_eq!(two.trust, Trust::Invalid);
     assert_eq!(
         two.causes[0].what,
-        "the generator fell behind: 2 of 80 iterations started more than 10 ms late, the latest by \
-         48.0 ms, against a median journey of 10.0 ms"
+        "the generator fell behind: 2 of 80 iterations started over 10 ms late (latest \
+         48.0 ms; the median journey takes 10.0 ms)"
     );
 }
 
@@ -248,7 +248,7 @@ fn percentiles_that_the_generator_made_are_named_and_a_limit_on_them_is_no_verdi
     assert_eq!(
         words(&card),
         [
-            "p99_9 of `login`: 355 ms, and must be < 100 ms; the generator added up to 350 ms, so this is no verdict on the \
+            "p99_9 of `login`: 355 ms, and must be < 100 ms; the generator added up to 350 ms, so this is not a verdict on the \
           target"
         ]
     );
@@ -368,7 +368,7 @@ fn waits_and_busy_workers_degrade() {
     assert!(
         validity.causes[0]
             .what
-            .starts_with("3 arrivals waited since the only virtual user was busy")
+            .starts_with("3 arrivals waited because the only virtual user was busy")
     );
 }
 
@@ -451,7 +451,7 @@ fn shards_that_did_not_run_together_spoil_the_measurement() {
     assert_eq!(apart.trust, Trust::Degraded);
     assert_eq!(
         apart.causes[0].what,
-        "the shards started 3 s apart, so that the target never had all of the load"
+        "the shards started 3 s apart, so the target never had the whole load"
     );
     assert_eq!(with(10_000).trust, Trust::Invalid);
 }

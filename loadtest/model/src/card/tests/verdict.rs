@@ -98,10 +98,10 @@ fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
     assert_eq!(
         empty.map(|reason| &*reason.words),
         Some(
-            "no step began in the measured part: `talk` began in the ramp or the warm-up and went on to the end of the \
+            "no step started in the measured part: `talk` started in the ramp or the warm-up and continued to the end of the \
              load, so that only its operations and events are counted, and there is no grade. Judge these by limits such as \
              `row(\"say\").p95 < 100ms`; or leave out the ramp (`ramp_up = 0s`) and the warm-up, or let the step end \
-             earlier, so that others begin"
+             earlier, so that others start"
         )
     );
 
@@ -117,8 +117,8 @@ fn a_session_that_began_in_the_ramp_is_judged_by_limits_on_its_rows() {
         assert_eq!(
             card.notes.last().map(String::as_str),
             Some(
-                "Not graded, since each of their executions began before the measured part: talk. What they did in it \
-                 is counted in their rows. A step is graded where others begin after it ended, or where the load has \
+                "Not graded, because each of their executions started before the measured part: talk. Their work in it \
+                 is counted in their rows. A step is graded if other executions start after it ended, or if the load has \
                  neither ramp nor warm-up."
             )
         );
@@ -150,8 +150,8 @@ fn sessions_that_the_end_cuts_off_are_judged_by_limits_on_their_rows() {
     assert_eq!(
         words(&card),
         [
-            "no execution of `talk` ended in the measured part: the end of the load cut off each, so that only operations \
-             and events of it are counted, and there is no grade. Judge these by limits such as `row(\"say\").p95 < 100ms`; \
+            "no execution of `talk` ended in the measured part: the end of the load cut off each, so only operations \
+             and events are counted, and there is no grade. Judge these by limits such as `row(\"say\").p95 < 100ms`; \
              or let the step end earlier"
         ]
     );
@@ -167,8 +167,8 @@ fn sessions_that_the_end_cuts_off_are_judged_by_limits_on_their_rows() {
         assert_eq!(
             card.notes.last().map(String::as_str),
             Some(
-                "Not graded, since the end of the load cut off their executions: talk. What they did until then is \
-                 counted in their rows. A step is graded where executions of it end before the load does."
+                "Not graded, because the end of the load cut off their executions: talk. Their work until then is \
+                 counted in their rows. A step is graded if executions of it end before the load does."
             )
         );
     }
@@ -258,7 +258,7 @@ fn sessions_of_the_ramp_that_fail_later_return_their_failures() {
     assert_eq!(
         words(&card)[0].split(". ").next(),
         Some(
-            "no step began in the measured part: `talk` began in the ramp or the warm-up and failed 2 times, most by \
+            "no step started in the measured part: `talk` started in the ramp or the warm-up and failed 2 times, most by \
              `ws.closed`: as an example, so that only its operations and events are counted, and there is no grade"
         )
     );
@@ -274,13 +274,13 @@ fn a_step_that_the_end_cut_off_each_time_is_not_said_to_be_never_attempted() {
     let note = |record: &ScenarioRecord| Card::grade(record, None).notes.pop();
     assert_eq!(
         note(&record).as_deref(),
-        Some("Not graded, since the end of the run cut off each of their executions: follow.")
+        Some("Not graded, because the end of the run cut off each of their executions: follow.")
     );
     record.start.definition.steps.to_mut()[1].stream = Some(StreamDef::UNDECLARED);
     assert_eq!(
         note(&record).as_deref(),
         Some(
-            "Not graded, since the end of the run cut off each of their executions: follow. To change that, let the \
+            "Not graded, because the end of the run cut off each of their executions: follow. To change that, let the \
              streams of `follow` end by `events = 100` or `lasts = 10s`, give them more time than the load has by \
              `grace = 2m`, or read them in an `async` step, where a stream ends with the load."
         )
