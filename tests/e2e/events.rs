@@ -453,7 +453,8 @@ fn an_interrupted_run_tells_its_end() {
 fn a_search_tells_what_it_found() {
     let scene = Scene::new(ok);
     let sandbox = scene.sandbox("");
-    let line = "single --profile test --slo p95<1us --from 10/s --max 20/s --window 1s --confirm 1s";
+    let line =
+        "single --profile test --slo p95<1us --from 10/s --max 20/s --window 1s --confirm 1s";
     let output = sandbox
         .call()
         .arg("capacity")

@@ -176,7 +176,8 @@ pub(crate) fn list_built() -> String {
 /// Builds the load test of the project at `root`, and returns its path.
 pub(crate) fn built_load_test(root: &Path) -> PathBuf {
     build_once(root, || {
-        let flags = "build --quiet --profile test --test load --message-format json-render-diagnostics";
+        let flags =
+            "build --quiet --profile test --test load --message-format json-render-diagnostics";
         let output = Call::cargo(root).line(flags).run().exits(0);
         output.executable("load")
     })
