@@ -24,6 +24,7 @@ mod server;
 mod signals;
 #[cfg(target_os = "linux")]
 mod soak;
+mod streams;
 mod tls;
 
 use libtest_mimic::{Arguments, Trial};
@@ -40,6 +41,7 @@ fn rows() -> Vec<Row> {
         network::rows(),
         tls::rows(),
         http2::rows(),
+        streams::rows(),
         generator::rows(),
         code::rows(),
         files::rows(),

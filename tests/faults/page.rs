@@ -103,6 +103,7 @@ impl Group {
             Self::Network => "Network",
             Self::Tls => "TLS",
             Self::Http2 => "HTTP/2",
+            Self::Streams => "Streams and GraphQL",
             Self::Generator => "Generator",
             Self::Code => "Code of a scenario",
             Self::Files => "Files",
@@ -117,6 +118,9 @@ impl Group {
             Self::Network => "Connections that break off, stall or are slow.",
             Self::Tls => "Certificates and handshakes.",
             Self::Http2 => "Frames of HTTP/2 that are broken or unusual.",
+            Self::Streams => {
+                "Answers with a good status whose events or errors say that the service failed."
+            }
             Self::Generator => {
                 "The machine has too few files, ports or too little time for the load."
             }

@@ -1,0 +1,117 @@
+//! Streams of events, and answers of GraphQL servers, that say less than their status.
+
+use crate::inject::{Target, row, row_at_once};
+use crate::row::{Group, Outcome, Row, fails, passes};
+use loadtest_bad_server::{BadServer, Script};
+
+pub(crate) fn rows() -> Vec<Row> {
+    vec![
+        streams(
+            "Two events and the declared end",
+            "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n",
+            passes(),
+        ),
+        streams(
+            "Two events, and the end of the answer without the declared end",
+            "data: 1\n\ndata: 2\n\n",
+            fails("stream.unfinished", "the stream ended without `[DONE]`"),
+        ),
+        streams(
+            "The declared end, and no event before it",
+            "data: [DONE]\n\n",
+            fails("stream.unfinished", "the stream ended without an event"),
+        ),
+        streams(
+            "Comments, and no event",
+            ": ping\n\n: ping\n\n",
+            fails("stream.unfinished", "the stream ended without `[DONE]`"),
+        ),
+        streams(
+            "An event that is an error of the service",
+            "data: {\"error\": {\"message\": \"no capacity\"}}\n\ndata: [DONE]\n\n",
+            fails("stream.error", "no capacity"),
+        ),
+        streams(
+            "An event named `error`",
+            "data: 1\n\nevent: error\ndata: no capacity\n\n",
+            fails("stream.error", "no capacity"),
+        ),
+        streams(
+            "An event that is not JSON",
+            "data: 1\n\ndata: {\n\ndata: [DONE]\n\n",
+            fails("body.decode", ""),
+        ),
+        answered(
+            "A stream with the content type of a page",
+            "streaming",
+            "text/html",
+            "<p>busy</p>",
+            fails("body.decode", ""),
+        ),
+        row(
+            Group::Streams,
+            "A stream cut within an event",
+            "streaming",
+            || {
+                let script = Script::new()
+                    .read_head()
+                    .send(format!("{HEAD}content-length: 90\r\n\r\ndata: 1\n\ndata: "));
+                start(script.close())
+            },
+            fails("body.truncated", ""),
+        ),
+        row_at_once(
+            Group::Streams,
+            "An event, and silence for longer than `idle`",
+            "streaming",
+            || {
+                let script = Script::new().read_head();
+                start(script.send(format!("{HEAD}\r\ndata: 1\n\n")).hold())
+            },
+            fails("timeout.body", ""),
+        ),
+        answered(
+            "A GraphQL answer with errors and status 200",
+            "querying",
+            "application/json",
+            "{\"data\":null,\"errors\":[{\"message\":\"no page\",\"path\":[\"page\"]}]}",
+            fails("graphql.errors", "no page"),
+        ),
+        answered(
+            "A GraphQL answer with neither data nor errors",
+            "querying",
+            "application/json",
+            "{}",
+            fails("body.decode", ""),
+        ),
+    ]
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+
+/// Answers each request with these events.
+fn streams(fault: &'static str, events: &'static str, expected: Outcome) -> Row {
+    answered(fault, "streaming", "text/event-stream", events, expected)
+}
+
+/// Answers each request of `scenario` with this body.
+fn answered(
+    fault: &'static str,
+    scenario: &'static str,
+    content_type: &'static str,
+    body: &'static str,
+    expected: Outcome,
+) -> Row {
+    let target = move || {
+        let length = body.len();
+        start(Script::answer(format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )))
+    };
+    row(Group::Streams, fault, scenario, target, expected)
+}
+
+fn start(script: Script) -> Target {
+    let server = BadServer::start(script);
+    Target::new("http", server.address(), server)
+}
