@@ -389,7 +389,7 @@ pub(crate) fn pid(id: u32) -> Option<rustix::process::Pid> {
 /// Returns whether a process runs; one that has ended and was not waited for does not.
 #[cfg(unix)]
 pub(crate) fn is_running(process: u32) -> bool {
-    match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+    match fs::read_to_string(format!("/proc/{process}/stat")) {
         Ok(state) => !state.contains(") Z "),
         Err(_) => pid(process).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()),
     }
