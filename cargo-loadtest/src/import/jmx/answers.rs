@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::variables::{Variables, resolve};
 use crate::import::migration::{Migration, find_between, find_in_pattern};
-use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, PageFind, Text};
+use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, Text};
 use std::time::Duration;
 
 /// The bits of the type of an assertion.
@@ -275,14 +275,9 @@ pub(super) fn apply_extractor(
                 .and_then(|(_, rest)| rest.split_once(']'));
             let name = name.filter(|(_, rest)| rest.is_empty());
             let is_value = ["value", "content"].contains(&text("HtmlExtractor.attribute"));
-            let origin = name.filter(|_| is_value).map(|(name, _)| Origin::Page {
-                exchange,
-                part: None,
-                find: PageFind::Field {
-                    name: name.trim_matches(['"', '\'']).to_owned(),
-                    number: 0,
-                },
-            });
+            let name = name.filter(|_| is_value);
+            let origin =
+                name.map(|(name, _)| Origin::field(exchange, name.trim_matches(['"', '\''])));
             ("HtmlExtractor", origin)
         }
         _ => return Vec::new(),

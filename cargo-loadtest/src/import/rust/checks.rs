@@ -1,6 +1,6 @@
 //! Conditions on answers, as closures.
 
-use super::literal::quote_code;
+use super::layout::quote_code;
 use super::types::Shape;
 use crate::import::recording::{
     AnswerCheck, AnswerTest, Exchange, JsonTest, Key, Metric, MetricKind, MetricValue,
