@@ -73,20 +73,16 @@ impl<'t> Script<'_, 't> {
         let checks: Vec<(Node<'t>, Js<'t>)> = match list {
             Some(list) if list.kind() == "object" => {
                 let checks = children_of(list).into_iter().map(|child| {
-                    let value = child
-                        .child_by_field_name("value")
-                        .map(|value| self.value(value, frame));
+                    let value = child.child_by_field_name("value");
+                    let value = value.map(|value| self.value(value, frame));
                     (child, value.unwrap_or(Js::Function(child, frame, None)))
                 });
                 checks.collect()
             }
             Some(list) => {
                 let checks = self.value(list, frame);
-                let checks = checks
-                    .fields()
-                    .iter()
-                    .map(|(_, value)| (list, value.clone()));
-                checks.collect()
+                let values = checks.fields().iter().map(|(_, value)| value);
+                values.map(|value| (list, value.clone())).collect()
             }
             None => Vec::new(),
         };

@@ -74,8 +74,21 @@ mod tests {
             found(r"id\.(\d+)&"),
             Some(Origin::Between { before, after, .. }) if before == "id." && after == "&"
         ));
+        assert!(matches!(
+            found(r#""etag":"([a-f0-9-]{8,36})""#),
+            Some(Origin::Between { before, after, .. }) if before == r#""etag":""# && after == "\""
+        ));
         for other in [
-            "a(b)c", "(.*)x", "x(.*)", "a.(.*)b", "a(x)(y)", "", "a((.*))b", "a(.*",
+            "a(b)c",
+            "a([0-9]|x)c",
+            "a((?:bc)+)d",
+            "(.*)x",
+            "x(.*)",
+            "a.(.*)b",
+            "a(x)(y)",
+            "",
+            "a((.*))b",
+            "a(.*",
         ] {
             assert_eq!(found(other), None, "{other}");
         }
