@@ -24,6 +24,7 @@ mod rust;
 mod secrets;
 mod shell;
 mod source;
+mod syntax;
 mod text;
 
 pub(crate) use correlation::{LeftValue, correlate, find_left_values};

@@ -7,8 +7,7 @@ use super::super::text::has_word;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page::text_before;
-use super::replacements::Replacements;
-use super::request::{ValuePlace, places};
+use super::request::{Replacements, ValuePlace, places};
 use super::texts::{KnownTexts, names_a_thing};
 use super::{LISTS, beginnings, parts_by, url_parts};
 use loadtest::Page;
@@ -180,7 +179,12 @@ impl Taker<'_> {
         }
     }
 
-    pub(super) fn put(
+    /// Offers a text, where requests had it.
+    pub(super) fn put(&mut self, value: &str, origin: Origin, label: Label, name: String) {
+        self.put_json(value, origin, label, false, name);
+    }
+
+    fn put_json(
         &mut self,
         value: &str,
         origin: Origin,
@@ -269,7 +273,7 @@ impl Taker<'_> {
             });
             let label = Label::field(&names.collect::<Vec<_>>(), &self.target);
             let name = format!("`{}`", spell_path(path));
-            self.put(value, origin(), label, is_number, name);
+            self.put_json(value, origin(), label, is_number, name);
         }
         if !is_number && value.contains('/') {
             self.link(value, origin(), &format!("the link `{}`", spell_path(path)));
@@ -295,7 +299,6 @@ impl Taker<'_> {
             value,
             whole.clone(),
             label(),
-            false,
             format!("the header `{name}`"),
         );
         if let Some(tag) = value.split('"').nth(1) {
@@ -305,7 +308,6 @@ impl Taker<'_> {
                 tag,
                 origin,
                 label(),
-                false,
                 format!("a part of the header `{name}`"),
             );
         }
@@ -347,7 +349,7 @@ impl Taker<'_> {
                 let after: String = url[part.end..].chars().take(1).collect();
                 let origin = self.part(header, before, &after);
                 let name = format!("a part of the header `{header}`");
-                self.put(value, origin, label, false, name);
+                self.put(value, origin, label, name);
             }
         }
     }
@@ -376,7 +378,7 @@ impl Taker<'_> {
         if kind(content) >= ValueKind::Rare {
             let origin = self.part("set-cookie", &format!("{name}="), after);
             let cookie = format!("the cookie `{name}`");
-            self.put(content, origin, Label::name(name), false, cookie);
+            self.put(content, origin, Label::name(name), cookie);
         }
     }
 }

@@ -3,8 +3,7 @@
 
 use super::super::recording::{Exchange, Recording, Text, UserValue};
 use super::super::text::has_word;
-use super::replacements::Replacements;
-use super::request::{Form, ValuePlace, places};
+use super::request::{Form, Replacements, ValuePlace, places};
 use super::texts::{KnownTexts, is_line_with_letters};
 use super::{LISTS, Piece};
 use loadtest::Page;

@@ -78,11 +78,8 @@ fn find_fields(
         let field = place.field.as_deref().filter(|_| place.form == Form::Whole);
         let Some(field) = field else { continue };
         let time = times.entry((field, &place.value)).or_default();
-        *found = find_field(page, field, &place.value, *time, names).map(|find| Origin::Page {
-            exchange: *exchange,
-            part: None,
-            find,
-        });
+        let find = find_field(page, field, &place.value, *time, names);
+        *found = find.map(|find| Origin::of_page(*exchange, find));
         *time += 1;
     }
     found

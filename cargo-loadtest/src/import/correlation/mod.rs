@@ -15,14 +15,14 @@ mod layer;
 mod left;
 mod page;
 mod page_answer;
-mod replacements;
 mod request;
 #[cfg(test)]
 mod tests;
 mod texts;
 
 use super::recording::{
-    Body, Confidence, Exchange, Flat, Origin, PageFind, Piece, Recording, Reference, Text,
+    Body, Confidence, Exchange, Flat, Origin, PageFind, Piece, Recording, Reference,
+    ReferenceNumbers,
 };
 use super::source::Note;
 use super::text::{has_word, place_of};
@@ -32,10 +32,9 @@ use created::make_names_unique;
 use forms::Forms;
 use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
-use replacements::Replacements;
-use request::{Form, ValuePlace, places};
+use request::{Form, Replacements, ValuePlace, places};
 use serde::Deserialize;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -71,14 +70,8 @@ pub(crate) fn correlate(recording: &mut Recording) {
     }
     let names = make_names_unique(recording);
     let mut offers = Offers::new(names, &recording.exchanges);
-    let first = recording.exchanges.first().map(|first| &first.origin);
-    let base = recording
-        .base
-        .as_ref()
-        .or(first)
-        .cloned()
-        .unwrap_or_default();
-    let mut references = HashMap::new();
+    let base = recording.base_origin().to_owned();
+    let mut references = ReferenceNumbers::default();
     let mut forms = Forms::default();
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
@@ -95,17 +88,14 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let pattern = exchange.pattern.clone().or(pattern);
         let known = &mut recording.references;
         let mut refer = |from: &Origin, is_bare: bool, confidence: Confidence, why: String| {
-            let key = (from.clone(), is_bare, confidence);
-            let number = *references.entry(key).or_insert_with(|| {
-                known.push(Reference {
-                    from: from.clone(),
-                    is_bare,
-                    confidence,
-                    why,
-                });
-                known.len() - 1
-            });
-            Text::from_iter([Piece::Reference(number)])
+            let from = from.clone();
+            let reference = Reference {
+                from,
+                is_bare,
+                confidence,
+                why,
+            };
+            references.refer(reference, known)
         };
         let unchanged =
             forms.find_unchanged(&found, &chosen, number, &recording.exchanges, &offers);

@@ -26,12 +26,7 @@ impl Offers {
             name: name.clone(),
             number: *number,
         };
-        let origin = Origin::Page {
-            exchange: *exchange,
-            part: None,
-            find,
-        };
-        Some((text, origin))
+        Some((text, Origin::of_page(*exchange, find)))
     }
 }
 
@@ -52,7 +47,7 @@ impl Taker<'_> {
             };
             let label = Label::parameter(found.name, &self.target);
             let name = format!("`{}`", found.name);
-            self.put(found.value, origin, label, false, name);
+            self.put(found.value, origin, label, name);
         }
     }
 
@@ -137,7 +132,7 @@ impl Taker<'_> {
             let name = found.find.describe();
             self.items.extend(found.item);
             let origin = self.of_page(part, found.find);
-            self.put(&value, origin, label, false, name);
+            self.put(&value, origin, label, name);
             self.items.clear();
         }
     }

@@ -3,7 +3,7 @@
 use super::super::recording::Part;
 use super::super::shell::ShellVariables;
 use super::super::source::{Mistake, Span};
-use super::data::DataSource;
+use super::files::DataSource;
 
 /// Types that curl takes files for, by the ends of their names.
 const FILE_TYPES: [(&str, &str); 10] = [

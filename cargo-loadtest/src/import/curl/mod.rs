@@ -2,7 +2,6 @@
 
 mod arguments;
 mod cookies;
-mod data;
 mod files;
 mod form;
 mod headers;

@@ -5,7 +5,7 @@ use super::super::shell::{ShellCommand, ShellVariables};
 use super::super::source::{Mistake, Span};
 use super::super::text::is_token;
 use super::arguments::{self, CurlSetting};
-use super::data::DataSource;
+use super::files::DataSource;
 use super::headers::OwnHeader;
 use super::options::OptionEffect;
 use super::url::{append_query, expand_set, parse_url};

@@ -3,11 +3,11 @@
 use super::super::document::Node;
 use super::super::recording::{BOUNDARY, Body, Part, Text};
 use super::super::source::Note;
+use super::super::text::URL_ENCODED;
 use super::entry::HarEntry;
 use super::multipart::{find_boundary, parse_parts};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
-const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 /// Largest body of an answer that is kept, in bytes.
 const LARGEST_ANSWER: usize = 1024 * 1024;
 

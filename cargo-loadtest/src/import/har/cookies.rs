@@ -1,12 +1,12 @@
 //! Separates cookies that virtual users get from answers from those that a `cookie` header has to carry.
 
 use super::super::naming::unique;
-use super::super::recording::{Piece, Secret, Text};
+use super::super::recording::{Secret, Text};
 use super::super::secrets::{is_secret_value, variable};
 use super::super::source::Note;
 use super::super::text::quote_name;
 use super::entry::HarEntry;
-use super::lists::is_listed;
+use super::kinds::is_listed;
 use std::collections::{HashMap, HashSet};
 
 /// The longest word that is no secret.
@@ -71,7 +71,7 @@ impl RecordedCookies {
             let variable = unique(&variable(name, "COOKIE"), &mut self.used);
             let what = format!("the cookie {} of an older session", quote_name(name));
             self.secrets.push(Secret::known(variable, what, value));
-            Text::from_iter([Piece::Secret(self.secrets.len() - 1)])
+            Text::secret(self.secrets.len() - 1)
         };
         self.older.insert(key, text.clone());
         text

@@ -4,7 +4,6 @@ use super::super::document::Node;
 use super::super::recording::{Dropped, EVENTS};
 use super::super::source::{Note, Span};
 use super::super::text::{is_token, truncate};
-use super::reason;
 use super::times::{parse_moment, read_duration};
 use crate::console::clean;
 use url::{Position, Url};
@@ -190,14 +189,14 @@ fn dropped(span: &Span, method: &str, url: &str, reason: &str) -> Dropped {
 fn parse_url(method: &str, text: &str, span: &Span) -> Result<(Url, bool), SkippedEntry> {
     let dropped = |reason| SkippedEntry::Dropped(dropped(span, method, text, reason));
     if method.eq_ignore_ascii_case("CONNECT") {
-        return Err(dropped(reason::TUNNEL));
+        return Err(dropped("tunnels of a proxy"));
     }
     let (scheme, rest) = text.split_once(':').unwrap_or_default();
     let (text, is_websocket) = match scheme.to_ascii_lowercase().as_str() {
         "http" | "https" | "" => (text.to_owned(), false),
         "ws" => (format!("http:{rest}"), true),
         "wss" => (format!("https:{rest}"), true),
-        _ => return Err(dropped(reason::NOT_SENT)),
+        _ => return Err(dropped("no requests over HTTP")),
     };
     match Url::parse(&text) {
         Ok(url) if url.has_host() => Ok((url, is_websocket)),
@@ -211,11 +210,6 @@ fn parse_url(method: &str, text: &str, span: &Span) -> Result<(Url, bool), Skipp
 
 fn read_status(response: &Node<'_>) -> Option<u16> {
     let status = response.get("status")?.number()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "three digits"
-    )]
     (100.0..600.0).contains(&status).then_some(status as u16)
 }
 

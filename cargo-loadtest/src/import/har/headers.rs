@@ -3,7 +3,7 @@
 use super::super::recording::{Credentials, Header, Text};
 use super::super::text::percent_decode;
 use super::entry::HarEntry;
-use super::lists::is_listed;
+use super::kinds::is_listed;
 
 /// Types of forms that a page of any site can send; servers then compare `origin`.
 const FORM_TYPES: [&str; 3] = [

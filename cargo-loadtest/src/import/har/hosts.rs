@@ -5,8 +5,7 @@
 //! host is a site, as is an address. All loopback names are one site.
 
 use super::entry::HarEntry;
-use super::kinds::EntryKind;
-use super::lists::{is_listed, list_patterns};
+use super::kinds::{EntryKind, is_listed, list_patterns};
 use crate::import::text::most_frequent;
 use url::{Host, Url};
 

@@ -1,8 +1,6 @@
 //! Classifies requests by what the browser recorded, else by headers, answer and path.
 
 use super::entry::HarEntry;
-use super::lists::is_listed;
-use super::reason;
 
 /// Purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,9 +23,9 @@ impl EntryKind {
     pub(super) fn drop_reason(self) -> Option<&'static str> {
         match self {
             Self::Document | Self::Call | Self::Static | Self::WebSocket => None,
-            Self::Preflight => Some(reason::PREFLIGHT),
-            Self::Tracker => Some(reason::TRACKER),
-            Self::OtherSocket => Some(reason::SOCKET),
+            Self::Preflight => Some("preflights, which browsers send automatically"),
+            Self::Tracker => Some("trackers and beacons"),
+            Self::OtherSocket => Some("Socket.IO and WebTransport"),
         }
     }
 }
@@ -143,4 +141,30 @@ fn is_tracker(entry: &HarEntry<'_>, resource: &str) -> bool {
         "application/csp-report" | "application/reports+json" | "text/ping"
     ) || entry.request_header("sec-fetch-dest") == Some("report")
         || is_listed("tracker paths", entry.url.path())
+}
+
+/// Sections of names, one a line.
+const LISTS: &str = include_str!("browser.txt");
+
+/// Returns whether a name fits a pattern of this list.
+pub(super) fn is_listed(list: &str, name: &str) -> bool {
+    list_patterns(list).any(|pattern| {
+        if let Some(beginning) = pattern.strip_suffix('*') {
+            name.starts_with(beginning)
+        } else if let Some(end) = pattern.strip_prefix('*') {
+            name.ends_with(end)
+        } else {
+            name == pattern
+        }
+    })
+}
+
+/// Returns the patterns of a list.
+pub(super) fn list_patterns(list: &str) -> impl Iterator<Item = &'static str> {
+    let heading = format!("[{list}]");
+    let lines = LISTS.lines().skip_while(move |line| *line != heading);
+    lines
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| !line.is_empty())
 }

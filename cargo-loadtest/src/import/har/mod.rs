@@ -4,7 +4,6 @@
 //! ([`entry`]), classified ([`kinds`], [`hosts`]), kept or left out ([`selection`]), and becomes an exchange
 //! ([`exchange`]), in the order of time.
 
-mod archive;
 mod body;
 mod cookies;
 mod entry;
@@ -12,7 +11,6 @@ mod exchange;
 mod headers;
 mod hosts;
 mod kinds;
-mod lists;
 mod multipart;
 mod selection;
 mod socket;
@@ -21,26 +19,12 @@ mod tests;
 mod times;
 
 use super::document;
-use super::recording::{Exchange, Piece, Recording, Text, UserValue};
+use super::recording::{Exchange, Piece, Recording, UserValue};
 use super::source::{Input, Mistake, Note};
 use cookies::RecordedCookies;
 use entry::{HarEntry, SkippedEntry};
 use exchange::read_exchange;
 use kinds::{EntryKind, classify_entry};
-
-/// Reasons for leaving an entry out.
-mod reason {
-    pub(super) const STATIC: &str = "static files";
-    pub(super) const THIRD_PARTY: &str = "third parties";
-    pub(super) const OTHER_HOST: &str = "other hosts";
-    pub(super) const PREFLIGHT: &str = "preflights, which browsers send automatically";
-    pub(super) const TRACKER: &str = "trackers and beacons";
-    pub(super) const SOCKET: &str = "Socket.IO and WebTransport";
-    pub(super) const TUNNEL: &str = "proxy tunnels";
-    pub(super) const UNANSWERED: &str = "without an answer: blocked, cancelled or failed";
-    pub(super) const CACHED: &str = "answered by the browser itself, without a server";
-    pub(super) const NOT_SENT: &str = "no requests over HTTP";
-}
 
 /// Options of `cargo loadtest import har`.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +52,7 @@ struct TimedExchange {
 pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
     let root = document::read(input)?;
     let mut recording = Recording::default();
-    let list = archive::find_entries(&root)?;
+    let list = selection::find_entries(&root)?;
     let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
     for node in list.items() {
         match HarEntry::read(node) {
@@ -77,7 +61,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
             Err(SkippedEntry::Unreadable(note)) => unreadable.push(note),
         }
     }
-    archive::sort_by_time(&mut entries);
+    selection::sort_by_time(&mut entries);
     let kinds: Vec<EntryKind> = entries.iter().map(classify_entry).collect();
     let kept = selection::select_entries(&entries, &kinds, options, &mut recording.dropped);
     if kept.iter().all(Option::is_none) {
@@ -92,7 +76,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
     recording.notes.extend(unreadable);
     recording
         .notes
-        .extend(archive::warn_if_sanitised(&root, &entries));
+        .extend(selection::warn_if_sanitised(&root, &entries));
     let mut cookies = RecordedCookies::default();
     let mut exchanges = read_exchanges(&entries, &kept, &mut cookies, &mut recording.notes);
     recording.secrets = cookies.secrets;
@@ -107,11 +91,7 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         .iter()
         .map(|exchange| exchange.origin.as_str());
     recording.base = hosts::busiest_origin(origins);
-    let first = recording
-        .exchanges
-        .first()
-        .map(|first| first.origin.clone());
-    let base = recording.base.clone().or(first).unwrap_or_default();
+    let base = recording.base_origin().to_owned();
     for exchange in &mut recording.exchanges {
         follow_base(exchange, &base);
     }
@@ -127,7 +107,7 @@ fn follow_base(exchange: &mut Exchange, base: &str) {
         let is_own =
             header.name.eq_ignore_ascii_case("origin") && header.value.as_literal() == Some(base);
         if is_own && exchange.origin == base {
-            header.value = Text::from_iter([Piece::User(UserValue::Origin)]);
+            header.value = Piece::User(UserValue::Origin).into();
         }
     }
 }

@@ -1,13 +1,15 @@
-//! Decides which entries are kept, and explains when none is.
+//! The entries of an archive: where they are, their order in time, which are kept, and why none is.
 
-use super::super::document::Node;
+use super::super::document::{self, Node};
 use super::super::recording::Dropped;
 use super::super::source::{Mistake, Note};
+use super::HarOptions;
 use super::entry::HarEntry;
 use super::hosts::{HostFilter, busiest_host};
 use super::kinds::EntryKind;
-use super::{HarOptions, reason};
 use std::collections::{BTreeMap, HashSet};
+
+const CACHED: &str = "answered by the browser itself, without a server";
 
 /// Returns the kind of each entry that is kept. The others are added to `dropped`.
 pub(super) fn select_entries(
@@ -27,22 +29,23 @@ pub(super) fn select_entries(
         }
         if !hosts.accepts(&entry.url) {
             return Some(match hosts {
-                HostFilter::Named(_) => reason::OTHER_HOST,
-                HostFilter::Site(_) => reason::THIRD_PARTY,
+                HostFilter::Named(_) => "other hosts",
+                HostFilter::Site(_) => "third parties",
             });
         }
         if kind == EntryKind::Static && !options.keeps_static {
-            return Some(reason::STATIC);
+            return Some("static files");
         }
         if entry.is_synthetic() {
-            return Some(reason::CACHED);
+            return Some(CACHED);
         }
         if entry.is_from_cache() {
             // A first visit asks for what a later one has in its cache.
             let is_new = entry.status.is_some() && asked.insert(request_line(entry));
-            return (!is_new).then_some(reason::CACHED);
+            return (!is_new).then_some(CACHED);
         }
-        (has_answers && entry.status.is_none()).then_some(reason::UNANSWERED)
+        (has_answers && entry.status.is_none())
+            .then_some("without an answer: blocked, cancelled or failed")
     };
     let mut kept = Vec::with_capacity(entries.len());
     for (entry, kind) in entries.iter().zip(kinds) {
@@ -94,4 +97,49 @@ pub(super) fn nothing_kept(
         None => "record a visit in which a page is loaded from the server to test".to_owned(),
     };
     Mistake::new(first.span.clone(), words).help(help)
+}
+
+/// Returns the list of entries.
+pub(super) fn find_entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mistake> {
+    let log = root.get("log").unwrap_or(root);
+    log.get("entries")
+        .filter(|entries| entries.is_list())
+        .ok_or_else(|| {
+            let place = log
+                .name("entries")
+                .unwrap_or_else(|| document::told_by(root));
+            let words = "this is no archive of requests (HAR): it has no list `log.entries`";
+            Mistake::new(place, words).help(
+            "export one with the network tools of a browser: \"Save all as HAR\", \"Export HAR\"",
+        )
+        })
+}
+
+/// Warns about an archive from which Chrome left out cookies and credentials.
+pub(super) fn warn_if_sanitised(root: &Node<'_>, entries: &[HarEntry<'_>]) -> Option<Note> {
+    let creator = root.at(&["log", "creator"])?;
+    let has_login = |entry: &HarEntry<'_>| {
+        entry.request_header("cookie").is_some()
+            || entry.request_header("authorization").is_some()
+            || entry.answer_header("set-cookie").is_some()
+    };
+    let is_sanitised =
+        creator.text_of("name") == Some("WebInspector") && !entries.iter().any(has_login);
+    is_sanitised.then(|| {
+        let words = "there are no cookies and no credentials in it, which Chrome leaves out unless the archive is exported \
+                     \"with sensitive data\"";
+        Note::new(creator.span.start..creator.span.start + 1, words)
+    })
+}
+
+/// Sorts entries by time. Entries without a time stay behind the one before them.
+pub(super) fn sort_by_time(entries: &mut Vec<HarEntry<'_>>) {
+    let mut last = i64::MIN;
+    let mut timed: Vec<(i64, HarEntry<'_>)> = Vec::with_capacity(entries.len());
+    for entry in entries.drain(..) {
+        last = entry.started.unwrap_or(last);
+        timed.push((last, entry));
+    }
+    timed.sort_by_key(|(started, _)| *started);
+    entries.extend(timed.into_iter().map(|(_, entry)| entry));
 }

@@ -23,9 +23,7 @@ pub(super) fn parse_moment(text: &str) -> Option<i64> {
 /// Returns the duration of an entry, in milliseconds.
 pub(super) fn read_duration(entry: &Node<'_>) -> i64 {
     let time = entry.get("time").and_then(Node::number).unwrap_or(0.0);
-    #[expect(clippy::cast_possible_truncation, reason = "it is within bounds")]
-    let time = time.clamp(0.0, LONGEST_REQUEST) as i64;
-    time
+    time.clamp(0.0, LONGEST_REQUEST) as i64
 }
 
 /// Leaves out the pauses between the messages of WebSockets.

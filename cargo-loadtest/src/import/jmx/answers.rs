@@ -3,7 +3,7 @@
 use super::element::Element;
 use super::variables::{Variables, resolve};
 use crate::import::migration::{Migration, find_between, find_in_pattern};
-use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, PageFind, Text};
+use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, Text};
 use std::time::Duration;
 
 /// The bits of the type of an assertion.
@@ -14,6 +14,9 @@ const MATCHES: u32 = 1;
 const NOT: u32 = 4;
 const ANY: u32 = 32;
 
+/// What an assertion expects: statuses, and other conditions.
+type Expected = (Vec<u16>, Vec<AnswerCheck>);
+
 /// Gives an assertion to an exchange. Returns false where it is code.
 pub(super) fn apply_assertion(
     assertion: &Element,
@@ -21,126 +24,115 @@ pub(super) fn apply_assertion(
     variables: &Variables,
     migration: &mut Migration,
 ) -> bool {
-    let literal = |name: &str, migration: &mut Migration| {
+    let expected = match assertion.class() {
+        "ResponseAssertion" => read_response(assertion, variables, migration),
+        _ => read_other(assertion, variables, migration).map(|check| (Vec::new(), vec![check])),
+    };
+    let Some((statuses, checks)) = expected else {
+        return false;
+    };
+    let exchange = &mut migration.recording.exchanges[exchange];
+    if !statuses.is_empty() {
+        exchange.expect = statuses;
+    }
+    for check in checks {
+        if !exchange.settings.checks.contains(&check) {
+            exchange.settings.checks.push(check);
+        }
+    }
+    true
+}
+
+fn read_other(
+    assertion: &Element,
+    variables: &Variables,
+    migration: &mut Migration,
+) -> Option<AnswerCheck> {
+    let mut literal = |name: &str| {
         let found = resolve(assertion.text_of(name), variables, migration);
         found.as_literal().map(str::to_owned)
     };
-    let checks = match assertion.class() {
-        "ResponseAssertion" => return apply_response(assertion, exchange, variables, migration),
+    match assertion.class() {
         "DurationAssertion" => {
-            let millis = literal("DurationAssertion.duration", migration);
-            let millis = millis.and_then(|millis| millis.trim().parse().ok());
-            millis.map(|millis| AnswerCheck::Within(Duration::from_millis(millis)))
+            let millis = literal("DurationAssertion.duration")?.trim().parse().ok()?;
+            Some(AnswerCheck::Within(Duration::from_millis(millis)))
         }
         "JSONPathAssertion" => {
             let path = read_path(assertion.text_of("JSON_PATH"), 0);
             let is_pattern = assertion.is_set("ISREGEX");
-            let test = match literal("EXPECTED_VALUE", migration) {
-                _ if assertion.is_set("EXPECT_NULL") => Some(JsonTest::Is(serde_json::Value::Null)),
-                _ if !assertion.is_set("JSONVALIDATION") => Some(JsonTest::Exists),
-                Some(_) if is_pattern => None,
-                Some(value) => {
+            let test = match literal("EXPECTED_VALUE") {
+                _ if assertion.is_set("EXPECT_NULL") => JsonTest::Is(serde_json::Value::Null),
+                _ if !assertion.is_set("JSONVALIDATION") => JsonTest::Exists,
+                value => {
+                    let value = value.filter(|_| !is_pattern)?;
                     // A number is one in the plan too.
-                    let value = serde_json::from_str(&value)
-                        .ok()
-                        .filter(serde_json::Value::is_number)
-                        .unwrap_or(serde_json::Value::String(value));
-                    Some(JsonTest::Is(value))
+                    let number = serde_json::from_str(&value).ok();
+                    let number = number.filter(serde_json::Value::is_number);
+                    JsonTest::Is(number.unwrap_or(serde_json::Value::String(value)))
                 }
-                None => None,
             };
-            let is_inverted = assertion.is_set("INVERT");
-            let test = test.and_then(|test| match (is_inverted, test) {
-                (false, test) => Some(test),
-                (true, JsonTest::Is(value)) => Some(JsonTest::IsNot(value)),
-                (true, _) => None,
-            });
-            path.zip(test)
-                .map(|(path, test)| AnswerCheck::Json { path, test })
+            let test = match (assertion.is_set("INVERT"), test) {
+                (false, test) => test,
+                (true, JsonTest::Is(value)) => JsonTest::IsNot(value),
+                (true, _) => return None,
+            };
+            Some(AnswerCheck::json(&path?, test))
         }
         _ => None,
-    };
-    let Some(check) = checks else { return false };
-    add_check(migration, exchange, check);
-    true
-}
-
-fn add_check(migration: &mut Migration, exchange: usize, check: AnswerCheck) {
-    let checks = &mut migration.recording.exchanges[exchange].settings.checks;
-    if !checks.contains(&check) {
-        checks.push(check);
     }
 }
 
-fn apply_response(
+fn read_response(
     assertion: &Element,
-    exchange: usize,
     variables: &Variables,
     migration: &mut Migration,
-) -> bool {
+) -> Option<Expected> {
     let kind = match assertion.text_of("Assertion.test_type").trim() {
-        "" => Ok(CONTAINS),
-        kind => kind.parse::<u32>(),
+        "" => CONTAINS,
+        kind => kind.parse().ok()?,
     };
-    let Ok(kind) = kind else { return false };
-    let field = assertion
-        .text_of("Assertion.test_field")
-        .rsplit('.')
-        .next()
-        .unwrap_or_default();
+    let field = assertion.text_of("Assertion.test_field");
+    let field = field.rsplit('.').next().unwrap_or_default();
     // The name of the list is misspelt in plans.
     let list = match assertion.list("Asserion.test_strings") {
         [] => assertion.list("Assertion.test_strings"),
         list => list,
     };
-    if !is_of_answer(assertion, "Assertion.scope") {
-        return false;
-    }
+    is_of_answer(assertion, "Assertion.scope").then_some(())?;
     let texts = list.iter().map(|text| {
         let text = resolve(text.text(), variables, migration);
         text.as_literal().map(str::to_owned)
     });
-    let Some(texts) = texts
-        .collect::<Option<Vec<String>>>()
-        .filter(|texts| !texts.is_empty())
-    else {
-        return false;
-    };
+    let texts: Vec<String> = texts.collect::<Option<_>>()?;
     let is_plain = |text: &String| {
         !text.is_empty() && !text.contains(['.', '*', '+', '[', '(', '\\', '^', '$', '|', '?', '{'])
     };
     let is_literal = kind & (IS_EQUAL | IS_SUBSTRING) != 0 || texts.iter().all(is_plain);
-    if !is_literal || kind & ANY != 0 && texts.len() > 1 && field != "response_code" {
-        return false;
-    }
+    let (is_any, holds) = (kind & ANY != 0, kind & NOT == 0);
     match field {
+        _ if !is_literal || texts.is_empty() => None,
         "response_code" => {
             // The codes are those of success, whatever the plan takes for it otherwise.
             assertion.property("Assertion.assume_success");
-            let codes = texts.iter().map(|text| text.parse::<u16>().ok());
-            let codes: Option<Vec<u16>> = codes.collect();
-            let is_list = kind & ANY != 0 || texts.len() == 1;
-            match codes.filter(|_| is_list && kind & NOT == 0) {
-                Some(codes) if codes.iter().all(|code| (100..600).contains(code)) => {
-                    migration.recording.exchanges[exchange].expect = codes;
-                    true
-                }
-                _ => false,
-            }
+            (holds && (is_any || texts.len() == 1)).then_some(())?;
+            let codes = texts.iter().map(|text| {
+                let code = text.parse().ok();
+                code.filter(|code| (100..600).contains(code))
+            });
+            Some((codes.collect::<Option<_>>()?, Vec::new()))
         }
-        "response_data" | "response_data_as_document" if kind & MATCHES == 0 => {
+        "response_data" | "response_data_as_document"
+            if kind & MATCHES == 0 && !(is_any && texts.len() > 1) =>
+        {
             let is_contained = kind & (IS_SUBSTRING | CONTAINS) != 0;
-            for text in texts {
-                let check = match (is_contained, kind & NOT == 0) {
-                    (true, is_there) => AnswerCheck::Text { text, is_there },
-                    (false, true) => AnswerCheck::Body(text),
-                    (false, false) => return false,
-                };
-                add_check(migration, exchange, check);
-            }
-            true
+            let checks = texts.into_iter().map(|text| match (is_contained, holds) {
+                (true, is_there) => Some(AnswerCheck::Text { text, is_there }),
+                (false, true) => Some(AnswerCheck::Body(text)),
+                (false, false) => None,
+            });
+            Some((Vec::new(), checks.collect::<Option<_>>()?))
         }
-        _ => false,
+        _ => None,
     }
 }
 
@@ -275,14 +267,9 @@ pub(super) fn apply_extractor(
                 .and_then(|(_, rest)| rest.split_once(']'));
             let name = name.filter(|(_, rest)| rest.is_empty());
             let is_value = ["value", "content"].contains(&text("HtmlExtractor.attribute"));
-            let origin = name.filter(|_| is_value).map(|(name, _)| Origin::Page {
-                exchange,
-                part: None,
-                find: PageFind::Field {
-                    name: name.trim_matches(['"', '\'']).to_owned(),
-                    number: 0,
-                },
-            });
+            let name = name.filter(|_| is_value);
+            let origin =
+                name.map(|(name, _)| Origin::field(exchange, name.trim_matches(['"', '\''])));
             ("HtmlExtractor", origin)
         }
         _ => return Vec::new(),

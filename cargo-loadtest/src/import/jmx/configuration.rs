@@ -4,8 +4,12 @@ use super::element::{Element, Item};
 use super::plan::{Around, PlanReader, is_silent};
 use super::sampler::add_headers;
 use super::variables::{Variable, Variables, numbers, resolve};
-use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text};
+use crate::import::recording::{Feed, FeedOrder, FeedSource, Text};
 use crate::import::text::singular;
+
+/// The last words of classes that say something about others.
+const CONFIG_ENDS: &str =
+    "Manager Timer Assertion Extractor PostProcessor PreProcessor ThreadGroup";
 
 impl<'e> PlanReader<'e> {
     /// Adds what the elements of one level say about all samplers there and below.
@@ -114,42 +118,30 @@ impl<'e> PlanReader<'e> {
             .map(str::trim)
             .filter(|name| !name.is_empty())
         {
-            let value = RunValue::Row {
-                feed: number,
-                column: Some(name.to_owned()),
-            };
-            let text = Text::from_iter([Piece::Run(value)]);
+            let text = Text::row(number, Some(name.to_owned()));
             variables.insert(name.to_owned(), Variable::Value(text));
         }
     }
 
     fn add_numbers(&mut self, element: &Element, variables: &mut Variables) {
         let is_counter = element.class() == "CounterConfig";
-        let (name, low, high, order) = if is_counter {
-            (
-                "CounterConfig.name",
-                "CounterConfig.start",
-                "CounterConfig.end",
-                FeedOrder::Sequential,
-            )
+        let ([name, low, high], order) = if is_counter {
+            let names = ["name", "start", "end"].map(|name| format!("CounterConfig.{name}"));
+            (names, FeedOrder::Sequential)
         } else {
-            (
-                "variableName",
-                "minimumValue",
-                "maximumValue",
-                FeedOrder::Random,
-            )
+            let names = ["variableName", "minimumValue", "maximumValue"];
+            (names.map(str::to_owned), FeedOrder::Random)
         };
-        let name = element.text_of(name).trim();
+        let name = element.text_of(&name).trim();
         let number = |name: &str| element.text_of(name).trim().parse::<i64>().ok();
-        let low = number(low).unwrap_or(0);
-        let high = number(high).filter(|high| !is_counter || high - low < 1_000_000);
+        let low = number(&low).unwrap_or(0);
+        let high = number(&high).filter(|high| !is_counter || high - low < 1_000_000);
         let high = high.or_else(|| is_counter.then_some(low.saturating_add(999_999)));
         let is_plain = ["", "1"].contains(&element.text_of("CounterConfig.incr").trim())
             && element.text_of("CounterConfig.format").is_empty()
             && element.text_of("outputFormat").is_empty();
         let value = high.filter(|_| is_plain);
-        let value = value.and_then(|high| numbers(&mut self.migration, name, low, high, order));
+        let value = value.and_then(|high| numbers(&mut self.migration, name, (low, high), order));
         let value = value.map_or(Variable::Unknown, Variable::Value);
         variables.insert(name.to_owned(), value);
     }
@@ -166,25 +158,14 @@ pub(super) fn define(variables: &mut Variables, arguments: &[Element]) {
 
 /// Returns true for an element that says something about others.
 pub(super) fn is_config(class: &str) -> bool {
-    [
-        "Manager",
-        "Timer",
-        "Assertion",
-        "Extractor",
-        "PostProcessor",
-        "PreProcessor",
-        "ThreadGroup",
-    ]
-    .iter()
-    .any(|end| class.ends_with(end))
-        || [
-            "ConfigTestElement",
-            "Arguments",
-            "CSVDataSet",
-            "CounterConfig",
-            "RandomVariableConfig",
-            "UserParameters",
-            "KeystoreConfig",
-        ]
-        .contains(&class)
+    match class {
+        "ConfigTestElement"
+        | "Arguments"
+        | "CSVDataSet"
+        | "CounterConfig"
+        | "RandomVariableConfig"
+        | "UserParameters"
+        | "KeystoreConfig" => true,
+        class => CONFIG_ENDS.split(' ').any(|end| class.ends_with(end)),
+    }
 }

@@ -77,27 +77,14 @@ fn read_element(text: &str) -> Result<Element, Mistake> {
             }
             Event::Empty(tag) => done = Some(make_element(&tag, span)),
             Event::End(_) => done = open.pop(),
-            Event::Text(words) => {
-                if let Some(element) = open.last_mut() {
-                    element.text.push_str(&String::from_utf8_lossy(&words));
-                }
-            }
-            Event::CData(words) => {
-                if let Some(element) = open.last_mut() {
-                    element.text.push_str(&String::from_utf8_lossy(&words));
-                }
-            }
+            Event::Text(words) => add_text(&mut open, &String::from_utf8_lossy(&words)),
+            Event::CData(words) => add_text(&mut open, &String::from_utf8_lossy(&words)),
             Event::GeneralRef(reference) => {
                 let letter = reference.resolve_char_ref().ok().flatten();
-                let name = String::from_utf8_lossy(&reference).into_owned();
-                if let Some(element) = open.last_mut() {
-                    match letter {
-                        Some(letter) => element.text.push(letter),
-                        None => element
-                            .text
-                            .push_str(resolve_predefined_entity(&name).unwrap_or("")),
-                    }
-                }
+                let name = String::from_utf8_lossy(&reference);
+                let entity = resolve_predefined_entity(&name).unwrap_or_default();
+                let letter = letter.map(String::from);
+                add_text(&mut open, letter.as_deref().unwrap_or(entity));
             }
             Event::Eof if open.is_empty() => {
                 return Err(Mistake::new(first..first + 1, "this is not XML"));
@@ -117,6 +104,12 @@ fn read_element(text: &str) -> Result<Element, Mistake> {
                 None => return Ok(element),
             }
         }
+    }
+}
+
+fn add_text(open: &mut [Element], text: &str) {
+    if let Some(element) = open.last_mut() {
+        element.text.push_str(text);
     }
 }
 

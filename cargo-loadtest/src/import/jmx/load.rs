@@ -2,9 +2,8 @@
 
 use super::element::Element;
 use super::variables::{Variables, read_number};
-use crate::import::migration::Migration;
-use loadtest_model::definition::{Load, Shape, Stage};
-use std::borrow::Cow;
+use crate::import::migration::{Migration, load_of_stages};
+use loadtest_model::definition::Load;
 use std::time::Duration;
 
 /// The time of a load that ends when it is stopped.
@@ -67,7 +66,7 @@ pub(super) fn read_load(
             };
             let target = if is_rate { target / unit } else { target };
             (
-                stages(&[(0.0, target, ramp), (target, target, hold)], is_rate),
+                load_of_stages(&[(0.0, target, ramp), (target, target, hold)], is_rate),
                 notes,
             )
         }
@@ -87,7 +86,7 @@ pub(super) fn read_load(
                         (*users, *users, *hold),
                         (*users, 0.0, *end),
                     ];
-                    (stages(&course, false), Vec::new())
+                    (load_of_stages(&course, false), Vec::new())
                 }
                 _ => unknown(group),
             }
@@ -125,13 +124,8 @@ fn read_threads(
                 "the ramp-up of {ramp} s is left out: a number of iterations has none"
             ));
         }
-        let count = (loops.clamp(1.0, 1e9) as u64).saturating_mul(users.into());
-        let shape = Shape::Iterations {
-            count,
-            users,
-            per_user: true,
-        };
-        return Some(Load::new(shape));
+        let count = loops.clamp(1.0, 1e9) as u64;
+        return Some(Load::iterations_per_user(count, users));
     }
     let duration =
         if let Some(duration) = duration.filter(|duration| (0.001..1e8).contains(duration)) {
@@ -143,35 +137,7 @@ fn read_threads(
     let ramp_up = Duration::from_secs_f64(ramp.clamp(0.0, 1e8));
     if ramp_up >= duration {
         let ramp = duration.as_secs_f64();
-        return stages(&[(0.0, users.into(), ramp)], false);
+        return load_of_stages(&[(0.0, users.into(), ramp)], false);
     }
-    let shape = Shape::Users {
-        users,
-        ramp_up,
-        duration,
-    };
-    Some(Load::new(shape))
-}
-
-/// Makes a load of stages: from, to, and seconds.
-fn stages(course: &[(f64, f64, f64)], is_rate: bool) -> Option<Load> {
-    let stages = course
-        .iter()
-        .filter(|(_, _, seconds)| (0.001..1e8).contains(seconds));
-    let stages = stages.map(|(from, to, seconds)| Stage {
-        from: (from * 1e4).round() / 1e4,
-        to: (to * 1e4).round() / 1e4,
-        duration: Duration::from_secs_f64(*seconds),
-    });
-    let stages: Vec<Stage> = stages.collect();
-    let is_empty = stages
-        .iter()
-        .all(|stage| stage.from == 0.0 && stage.to == 0.0);
-    (!is_empty).then_some(())?;
-    let stages = Cow::Owned(stages);
-    Some(Load::new(if is_rate {
-        Shape::RateStages { stages }
-    } else {
-        Shape::UserStages { stages }
-    }))
+    Some(Load::users(users, duration).ramp_up(ramp_up))
 }

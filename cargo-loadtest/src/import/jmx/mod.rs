@@ -60,19 +60,14 @@ pub(crate) fn read_jmx(input: &Input) -> Result<Recording, Mistake> {
 /// Says why a plan has no request: those that it has are left out, or all is code.
 fn explain_nothing(recording: &Recording, place: &Span) -> Mistake {
     let words = "there is no HTTP request in it that can be imported";
-    let mut dropped = recording.dropped.iter();
-    let dropped = dropped.next().map(|dropped| {
-        (
-            &dropped.span,
-            format!("`{}` is {}", dropped.what, dropped.why),
-        )
+    let dropped = recording.dropped.first().map(|dropped| {
+        let words = format!("`{}` is {}", dropped.what, dropped.why);
+        (&dropped.span, words)
     });
-    let mut code = recording.code.iter();
-    let code = code
-        .next()
-        .map(|part| (&part.span, format!("{} is code", part.what)));
-    let mut notes = recording.notes.iter();
-    let note = notes.next().map(|note| (&note.span, note.words.clone()));
+    let code = recording.code.first();
+    let code = code.map(|part| (&part.span, format!("{} is code", part.what)));
+    let note = recording.notes.first();
+    let note = note.map(|note| (&note.span, note.words.clone()));
     match dropped.or(code).or(note) {
         Some((span, why)) => Mistake::new(span.clone(), format!("{words}: {why}")),
         None => Mistake::new(place.clone(), words),

@@ -15,18 +15,12 @@ use std::time::Duration;
 
 /// Most requests.
 const MOST_REQUESTS: usize = 2000;
-/// Elements that show or store results, or change nothing.
-const SILENT: [&str; 5] = [
-    "BackendListener",
-    "Summariser",
-    "DebugSampler",
-    "DebugPostProcessor",
-    "WorkBench",
-];
-
-/// Returns true for an element that no journey has.
+/// Returns true for an element that no journey has: it shows or stores results, or changes nothing.
 pub(super) fn is_silent(class: &str) -> bool {
-    SILENT.contains(&class) || class.ends_with("ResultCollector")
+    matches!(
+        class,
+        "BackendListener" | "Summariser" | "DebugSampler" | "DebugPostProcessor" | "WorkBench"
+    ) || class.ends_with("ResultCollector")
 }
 
 /// The state of a plan.

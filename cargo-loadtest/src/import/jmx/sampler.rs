@@ -4,14 +4,11 @@ use super::element::Element;
 use super::variables::{Variables, resolve};
 use crate::import::migration::Migration;
 use crate::import::recording::{Body, Credentials, Exchange, Header, Part, Text};
-use crate::import::text::{URL_ENCODED, form_encode, is_token};
+use crate::import::text::{form_encode, is_token};
 use std::time::Duration;
 
 /// Redirects that JMeter follows at most.
 const REDIRECTS: u32 = 20;
-/// The content of an uploaded file, which the plan does not have.
-const PLACEHOLDER: &str = "loadtest";
-
 /// What elements around a sampler say about it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings<'e> {
@@ -62,17 +59,14 @@ pub(super) fn read_sampler(
         method,
         name: Some(element.title().to_owned())
             .filter(|name| !["", "HTTP Request"].contains(&name.as_str())),
-        description: Some(element.text_of("TestPlan.comments").to_owned())
-            .filter(|text| !text.is_empty()),
+        description: Some(element.text_of("TestPlan.comments").to_owned()),
         ..Exchange::default()
     };
     let path = text("HTTPSampler.path", migration);
     let [scheme, domain, port] =
         ["protocol", "domain", "port"].map(|part| raw(&format!("HTTPSampler.{part}")));
-    let url = if ["http://", "https://"]
-        .iter()
-        .any(|scheme| path.start().starts_with(scheme))
-    {
+    let is_url = |scheme: &str| path.start().starts_with(scheme);
+    let url = if is_url("http://") || is_url("https://") {
         path
     } else {
         let scheme = resolve(&scheme, variables, migration);
@@ -132,6 +126,9 @@ fn set_request(
         let value = resolve(value, variables, migration);
         exchange.headers.push(Header::new(name.clone(), value));
     }
+    let text_of = |element: &Element, name: &str, migration: &mut Migration| {
+        resolve(element.text_of(name), variables, migration)
+    };
     let own = element.arguments("HTTPsampler.Arguments");
     let given = settings
         .defaults
@@ -147,37 +144,29 @@ fn set_request(
     let files = files.map_or(&[][..], |files| files.list("HTTPFileArgs.files"));
     let mut url = url.clone();
     if is_raw {
-        let mut body = Text::default();
-        for argument in own {
-            body.append(resolve(
-                argument.text_of("Argument.value"),
-                variables,
-                migration,
-            ));
-        }
-        exchange.body = if body.is_empty() {
-            Body::None
-        } else {
-            Body::Text(body)
-        };
+        let values = own.iter();
+        let values = values.map(|argument| text_of(argument, "Argument.value", migration));
+        let body = Text::join(values, "");
+        exchange.body = Body::of_text(body);
     } else if has_body && (is_multipart || !files.is_empty()) {
         let mut parts = Vec::new();
         for argument in given.chain(own) {
             parts.push(Part {
-                name: resolve(argument.text_of("Argument.name"), variables, migration),
-                content: resolve(argument.text_of("Argument.value"), variables, migration),
+                name: text_of(argument, "Argument.name", migration),
+                content: text_of(argument, "Argument.value", migration),
                 ..Part::default()
             });
         }
         for file in files {
             let path = file.text_of("File.path");
             let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+            let content_type = Some(file.text_of("File.mimetype").to_owned());
             parts.push(Part {
-                name: resolve(file.text_of("File.paramname"), variables, migration),
-                file_name: Some(resolve(name, variables, migration)),
-                content_type: Some(file.text_of("File.mimetype").to_owned())
-                    .filter(|ty| !ty.is_empty()),
-                content: Text::literal(PLACEHOLDER),
+                content_type: content_type.filter(|ty| !ty.is_empty()),
+                ..Part::placeholder(
+                    text_of(file, "File.paramname", migration),
+                    resolve(name, variables, migration),
+                )
             });
             let words = format!("the plan does not have the file `{path}`: a placeholder is sent");
             migration.note(&element.span, words);
@@ -187,15 +176,12 @@ fn set_request(
         let mut pairs = Text::default();
         for argument in given.chain(own) {
             let is_encoded = argument.is_set("HTTPArgument.always_encode");
-            let encode = |text: &str| {
-                if is_encoded {
-                    form_encode(text)
-                } else {
-                    text.replace(' ', "+")
-                }
+            let encode = |text: &str| match text {
+                text if is_encoded => form_encode(text),
+                text => text.replace(' ', "+"),
             };
-            let name = resolve(argument.text_of("Argument.name"), variables, migration);
-            let value = resolve(argument.text_of("Argument.value"), variables, migration);
+            let name = text_of(argument, "Argument.name", migration);
+            let value = text_of(argument, "Argument.value", migration);
             pairs.push_str(if pairs.is_empty() { "" } else { "&" });
             pairs.append(name.map_literals(encode));
             if !value.is_empty() || argument.text_of("Argument.metadata") == "=" {
@@ -204,16 +190,10 @@ fn set_request(
             }
         }
         if has_body && !pairs.is_empty() {
-            if exchange.header("content-type").is_none() {
-                exchange
-                    .headers
-                    .push(Header::new("Content-Type", URL_ENCODED));
-            }
+            exchange.imply_form();
             exchange.body = Body::Text(pairs);
         } else if !pairs.is_empty() {
-            let has_query = url.split_once("?").is_some();
-            url.push_str(if has_query { "&" } else { "?" });
-            url.append(pairs);
+            url.push_query(pairs);
         }
     }
     migration.set_url(exchange, &url)?;
@@ -239,18 +219,11 @@ fn set_credentials(
     if let Some(entry) = credentials {
         match entry.text_of("Authorization.mechanism") {
             "" | "BASIC" | "BASIC_DIGEST" => {
-                exchange.credentials = Some(Credentials {
-                    user: resolve(
-                        entry.text_of("Authorization.username"),
-                        variables,
-                        migration,
-                    ),
-                    password: resolve(
-                        entry.text_of("Authorization.password"),
-                        variables,
-                        migration,
-                    ),
+                let [user, password] = ["username", "password"].map(|name| {
+                    let text = entry.text_of(&format!("Authorization.{name}"));
+                    resolve(text, variables, migration)
                 });
+                exchange.credentials = Some(Credentials { user, password });
             }
             mechanism => {
                 let words = format!("credentials of the kind `{mechanism}` are not sent");

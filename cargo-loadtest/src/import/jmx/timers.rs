@@ -3,7 +3,8 @@
 use super::element::Element;
 use super::plan::{Around, PlanReader};
 use super::variables::{Variables, read_number};
-use loadtest_model::definition::{Load, Shape, Think, ThinkLaw};
+use crate::import::migration::round;
+use loadtest_model::definition::{Load, Rate, Shape, Think, ThinkLaw};
 use std::f64::consts::PI;
 use std::time::Duration;
 
@@ -84,7 +85,7 @@ impl<'e> PlanReader<'e> {
         };
         let is_of_one =
             timer.class() == "ConstantThroughputTimer" && timer.text_of("calcMode").trim() == "0";
-        let per_second = rate.map(|rate| (rate / seconds / requests * 1e4).round() / 1e4);
+        let per_second = rate.map(|rate| round(rate / seconds / requests));
         let words = match (per_second.filter(|rate| *rate > 0.0), load) {
             (Some(per_second), Some(load)) => match load.shape {
                 Shape::Users { .. } if is_of_one => {
@@ -96,12 +97,8 @@ impl<'e> PlanReader<'e> {
                     ramp_up,
                     duration,
                 } => {
-                    *load = Load::new(Shape::Rate {
-                        per_second,
-                        ramp_up,
-                        duration,
-                    });
-                    load.max_users = Some(users);
+                    let rate = Load::rate(Rate::per_second(per_second), duration);
+                    *load = rate.ramp_up(ramp_up).max_users(users);
                     return;
                 }
                 _ => "a throughput without a duration is not imported",

@@ -1,15 +1,12 @@
 //! Variables and functions in the texts of a plan: `${name}`, `${__P(name,default)}`.
 
 use super::element::Element;
-use crate::import::migration::Migration;
-use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text, UserValue};
+use crate::import::migration::{MOST_NUMBERS, Migration};
+use crate::import::recording::{FeedOrder, Piece, RunValue, Text, UserValue};
 use std::collections::HashMap;
 
 /// Deepest variables in variables.
 const DEEPEST: usize = 10;
-/// Most numbers of a feed.
-const MOST_NUMBERS: i64 = 1_000_000;
-
 /// The value of a variable.
 #[derive(Debug, Clone)]
 pub(super) enum Variable {
@@ -85,7 +82,8 @@ fn value_of(
     depth: usize,
 ) -> Text {
     if let Some(call) = expression.strip_prefix("__") {
-        return call_function(call, expression, variables, migration, depth);
+        let called = call_function(call, variables, migration, depth);
+        return called.unwrap_or_else(|| migration.unknown(expression));
     }
     match variables.get(expression) {
         Some(Variable::Value(text)) => text.clone(),
@@ -96,63 +94,48 @@ fn value_of(
     }
 }
 
+/// Returns the value of a call, where it is known.
 fn call_function(
     call: &str,
-    expression: &str,
     variables: &Variables,
     migration: &mut Migration,
     depth: usize,
-) -> Text {
+) -> Option<Text> {
     let (name, arguments) = call.split_once('(').unwrap_or((call, ""));
     let arguments = arguments.strip_suffix(')').unwrap_or(arguments);
     let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
-    let first = arguments.first().copied().unwrap_or_default();
-    let second = arguments.get(1).copied();
-    let run = |value: RunValue| Text::from_iter([Piece::Run(value)]);
+    let argument = |at: usize| arguments.get(at).copied().unwrap_or_default();
+    let first = argument(0);
+    let run = |value: RunValue| Some(Piece::Run(value).into());
+    let user = |value: UserValue| Some(Piece::User(value).into());
     match name {
-        "P" | "property" => {
-            let default = if name == "P" {
-                second
-            } else {
-                arguments.get(2).copied()
-            };
-            match default.filter(|default| !default.is_empty()) {
-                Some(default) if depth < DEEPEST => {
-                    resolve_within(default, variables, migration, depth + 1)
-                }
-                _ => migration.variable(first),
+        "P" | "property" => Some(match argument(if name == "P" { 1 } else { 2 }) {
+            default if !default.is_empty() && depth < DEEPEST => {
+                resolve_within(default, variables, migration, depth + 1)
             }
-        }
-        "env" | "Env" => migration.variable(first),
-        "UUID" => Text::from_iter([Piece::User(UserValue::Uuid)]),
-        "RandomString" => Text::from_iter([Piece::User(UserValue::Unique)]),
+            _ => migration.variable(first),
+        }),
+        "env" | "Env" => Some(migration.variable(first)),
+        "UUID" => user(UserValue::Uuid),
+        "RandomString" => user(UserValue::Unique),
         "threadNum" => run(RunValue::User),
         "counter" if first.eq_ignore_ascii_case("true") => run(RunValue::Iteration),
-        "counter" => numbers(migration, "counter", 1, MOST_NUMBERS, FeedOrder::Sequential)
-            .unwrap_or_else(|| migration.unknown(expression)),
-        "time" => match first {
-            "" => run(RunValue::UnixMillis),
-            "/1000" => run(RunValue::UnixSeconds),
-            _ => migration.unknown(expression),
-        },
+        "counter" => numbers(
+            migration,
+            "counter",
+            (1, MOST_NUMBERS),
+            FeedOrder::Sequential,
+        ),
+        "time" if first.is_empty() => run(RunValue::UnixMillis),
+        "time" if first == "/1000" => run(RunValue::UnixSeconds),
         "Random" => {
-            let number = |text: &str| {
+            let [low, high] = [first, argument(1)].map(|text| {
                 let text = resolve_within(text, variables, migration, DEEPEST);
                 text.as_literal()?.trim().parse::<i64>().ok()
-            };
-            let mut bounds = [first, second.unwrap_or_default()]
-                .map(number)
-                .into_iter()
-                .flatten();
-            match (bounds.next(), bounds.next()) {
-                (Some(low), Some(high)) => {
-                    numbers(migration, "number", low, high, FeedOrder::Random)
-                        .unwrap_or_else(|| migration.unknown(expression))
-                }
-                _ => migration.unknown(expression),
-            }
+            });
+            numbers(migration, "number", (low?, high?), FeedOrder::Random)
         }
-        _ => migration.unknown(expression),
+        _ => None,
     }
 }
 
@@ -160,21 +143,9 @@ fn call_function(
 pub(super) fn numbers(
     migration: &mut Migration,
     name: &str,
-    low: i64,
-    high: i64,
+    range: (i64, i64),
     order: FeedOrder,
 ) -> Option<Text> {
-    let is_fit = low <= high && high.checked_sub(low)? <= MOST_NUMBERS;
-    is_fit.then_some(())?;
-    let feed = Feed {
-        name: name.to_owned(),
-        source: FeedSource::Numbers(low, high),
-        order,
-        stops: false,
-    };
-    let feed = migration.feed(format!("{name} {low}..{high} {order:?}"), feed);
-    Some(Text::from_iter([Piece::Run(RunValue::Row {
-        feed,
-        column: None,
-    })]))
+    let feed = migration.number_feed(name, range, order)?;
+    Some(Text::row(feed, None))
 }

@@ -5,9 +5,9 @@
 
 use super::names::{Binding, BindingKind};
 use super::script::{DEEPEST, Script};
-use super::syntax::{children_of, inner_of, is_function, span_of, text_of};
 use super::value::Js;
 use crate::import::recording::FeedOrder;
+use crate::import::syntax::{children_of, inner_of, is_function, span_of, text_of};
 use std::rc::Rc;
 use tree_sitter::Node;
 
@@ -258,41 +258,28 @@ fn set_field<'t>(object: &Js<'t>, keys: &[String], value: Js<'t>) -> Option<Js<'
 
 /// Returns true for a declaration that only says that there is no value yet.
 fn is_start(binding: &Binding<'_>, source: &str) -> bool {
-    let starts = [
-        "",
-        "null",
-        "undefined",
-        "''",
-        "\"\"",
-        "0",
-        "false",
-        "[]",
-        "{}",
-    ];
-    let is_declared = ["variable_declarator", "public_field_definition"];
     let text = binding.value.map_or("", |value| text_of(value, source));
-    is_declared.contains(&binding.node.kind()) && starts.contains(&text)
+    matches!(
+        binding.node.kind(),
+        "variable_declarator" | "public_field_definition"
+    ) && matches!(
+        text,
+        "" | "null" | "undefined" | "''" | "\"\"" | "0" | "false" | "[]" | "{}"
+    )
 }
 
 pub(super) fn is_loop(node: Node<'_>) -> bool {
-    [
-        "for_statement",
-        "for_in_statement",
-        "while_statement",
-        "do_statement",
-    ]
-    .contains(&node.kind())
+    matches!(
+        node.kind(),
+        "for_statement" | "for_in_statement" | "while_statement" | "do_statement"
+    )
 }
 
 fn is_branch(node: Node<'_>) -> bool {
-    let kinds = [
-        "if_statement",
-        "switch_case",
-        "switch_default",
-        "ternary_expression",
-        "catch_clause",
-    ];
-    kinds.contains(&node.kind())
+    matches!(
+        node.kind(),
+        "if_statement" | "switch_case" | "switch_default" | "ternary_expression" | "catch_clause"
+    )
 }
 
 fn holds(node: Node<'_>, other: Node<'_>) -> bool {

@@ -1,19 +1,16 @@
 //! Calls that change nothing: of k6, of JavaScript and of functions of the script.
 
 use super::script::Script;
-use super::syntax::{children_of, inner_of, span_of};
-use super::value::{Data, DataKind, Js, Part, show_number};
+use super::value::{Data, DataKind, Js, Part, Random, show_number};
 use crate::import::migration::find_between;
 use crate::import::naming::field_name;
 use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text, UserValue};
 use crate::import::source::Span;
+use crate::import::syntax::{children_of, inner_of, span_of};
 use crate::import::text::{form_encode, singular};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::rc::Rc;
 use tree_sitter::Node;
-
-/// Most numbers that a feed has.
-const MOST_NUMBERS: f64 = 1e6;
 
 /// What a call calls.
 pub(super) enum Callee<'t, 's> {
@@ -60,16 +57,21 @@ impl<'s, 't> Script<'s, 't> {
         let arguments = self.arguments(node, frame);
         match callee {
             Callee::Value(Js::Function(function, at, this)) => {
-                let this = this.map(|this| (*this).clone());
                 let frame = self.open_frame(function, at, this, &arguments, None);
                 match self.returned(function, frame) {
                     Js::Unknown(_) => unknown,
                     value => value,
                 }
             }
-            Callee::Value(Js::Native(path)) => self.call_native(&path, &arguments, node),
+            Callee::Value(Js::Native(path)) => {
+                let value = self.call_native(&path, &arguments, node);
+                value.unwrap_or(unknown)
+            }
             Callee::Value(_) => unknown,
-            Callee::Method(object, name) => self.call_method(&object, name, &arguments, node),
+            Callee::Method(object, name) => {
+                let value = self.call_method(&object, name, &arguments);
+                value.unwrap_or(unknown)
+            }
         }
     }
 
@@ -79,43 +81,39 @@ impl<'s, 't> Script<'s, 't> {
         nodes.map(|node| self.value(node, frame)).collect()
     }
 
-    pub(super) fn call_native(
-        &mut self,
-        path: &str,
-        arguments: &[Js<'t>],
-        node: Node<'t>,
-    ) -> Js<'t> {
+    /// Returns the value of a call of k6 or a library, as far as it is known.
+    fn call_native(&mut self, path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Option<Js<'t>> {
         let span = span_of(node);
-        let unknown = Js::Unknown(span.clone());
         let first = arguments.first().cloned().unwrap_or(Js::Undefined);
         let second = arguments.get(1).cloned().unwrap_or(Js::Undefined);
-        match (path, &first, &second) {
+        let with_kind = |data: &Data, kind: DataKind| {
+            let data = data.clone();
+            Js::Data(Data { kind, ..data })
+        };
+        Some(match (path, &first, &second) {
             ("JSON.stringify", value, _) => {
                 let mut text = Text::default();
                 self.json_of_value(value, &mut text);
                 Js::Text(text)
             }
             ("JSON.parse", Js::Part(at, Part::Body), _) => Js::Json(*at, Vec::new()),
-            ("JSON.parse", Js::Data(data), _) if data.kind == DataKind::Text => Js::Data(Data {
-                kind: DataKind::Json,
-                ..data.clone()
-            }),
-            ("open", Js::Text(_), _) => match first.as_str() {
-                Some(file) => Js::Data(Data {
+            ("JSON.parse", Js::Data(data), _) if data.kind == DataKind::Text => {
+                with_kind(data, DataKind::Json)
+            }
+            ("open", Js::Text(_), _) => {
+                let file = first.as_str()?;
+                Js::Data(Data {
                     file: file.strip_prefix("./").unwrap_or(file).to_owned(),
                     kind: DataKind::Text,
                     field: None,
-                }),
-                None => unknown,
-            },
-            ("papaparse.parse" | "Papa.parse", Js::Data(data), _) => {
-                if second.get("header").and_then(Js::truth) != Some(true) {
-                    return unknown;
-                }
-                Js::Data(Data {
-                    kind: DataKind::CsvParsed,
-                    ..data.clone()
                 })
+            }
+            ("papaparse.parse" | "Papa.parse", Js::Data(data), _) => {
+                second
+                    .get("header")
+                    .and_then(Js::truth)
+                    .filter(|has| *has)?;
+                with_kind(data, DataKind::CsvParsed)
             }
             ("SharedArray", _, Js::Function(body, at, _)) => {
                 let frame = self.open_frame(*body, *at, None, &[], None);
@@ -123,86 +121,65 @@ impl<'s, 't> Script<'s, 't> {
             }
             ("metrics.Counter" | "metrics.Gauge" | "metrics.Rate" | "metrics.Trend", ..) => {
                 let kind = path.trim_start_matches("metrics.").to_owned();
-                first
-                    .as_str()
-                    .map_or(unknown, |name| Js::Metric(kind, name.to_owned()))
+                Js::Metric(kind, first.as_str()?.to_owned())
             }
             ("FormData", ..) => Js::object(Vec::new()),
             // What k6 needs of a request changes nothing.
-            (path, ..) if path.starts_with("http.") => Self::call_http(path, arguments, node),
-            ("uuidv4" | "crypto.randomUUID", ..) => {
-                Js::Text(Text::from_iter([Piece::User(UserValue::Uuid)]))
-            }
+            (path, ..) if path.starts_with("http.") => Self::call_http(path, arguments)?,
+            ("uuidv4" | "crypto.randomUUID", ..) => Js::Text(Piece::User(UserValue::Uuid).into()),
             ("randomString", ..) => {
                 let words =
                     "a random text is the same within a journey here, and has another length";
                 self.migration.note_once(&span, words);
-                Js::Text(Text::from_iter([Piece::User(UserValue::Unique)]))
+                Js::Text(Piece::User(UserValue::Unique).into())
             }
-            ("randomIntBetween", Js::Number(low), Js::Number(high)) => Js::Random {
-                low: *low,
-                high: high + 1.0,
-                is_whole: true,
-            },
+            ("randomIntBetween", Js::Number(low), Js::Number(high)) => {
+                Js::Random(Random::whole(*low, high + 1.0))
+            }
             ("randomItem", Js::List(items), _) => {
                 self.any_item(&items.clone(), FeedOrder::Random, node)
             }
             ("randomItem", Js::Data(data), _) => self.row(&data.clone(), FeedOrder::Random, &span),
             ("findBetween", Js::Part(at, Part::Body), Js::Text(_)) => {
-                let after = arguments.get(2).and_then(Js::as_str);
-                let between = second.as_str().zip(after);
-                let found = between.and_then(|(before, after)| find_between(*at, before, after));
-                found.map_or(unknown, Js::Found)
+                let after = arguments.get(2).and_then(Js::as_str)?;
+                Js::Found(find_between(*at, second.as_str()?, after)?)
             }
-            ("encoding.b64encode" | "b64encode", Js::Text(_), _) => match first.as_str() {
-                Some(text) => Js::text(BASE64_STANDARD.encode(text)),
-                None => unknown,
-            },
+            ("encoding.b64encode" | "b64encode", Js::Text(_), _) => {
+                Js::text(BASE64_STANDARD.encode(first.as_str()?))
+            }
             ("fail", ..) => Js::Undefined,
             (path, ..) if path.starts_with("console.") => Js::Undefined,
-            _ => self.call_language(path, arguments, node),
-        }
+            _ => return self.call_language(path, arguments),
+        })
     }
 
     /// Calls a function of JavaScript itself.
-    fn call_language(&mut self, path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Js<'t> {
-        let unknown = Js::Unknown(span_of(node));
+    fn call_language(&mut self, path: &str, arguments: &[Js<'t>]) -> Option<Js<'t>> {
         let first = arguments.first().cloned().unwrap_or(Js::Undefined);
-        match (path, &first) {
-            ("Math.random", ..) => Js::Random {
+        Some(match (path, &first) {
+            ("Math.random", ..) => Js::Random(Random {
                 low: 0.0,
                 high: 1.0,
                 is_whole: false,
-            },
-            ("Math.floor" | "parseInt" | "Math.trunc" | "Number", Js::Index(order)) => {
-                Js::Index(*order)
+            }),
+            ("Math.floor" | "parseInt" | "Math.trunc" | "Number", Js::Index(_))
+            | ("Math.floor" | "Math.round" | "Math.trunc" | "parseInt", Js::Counter(_)) => first,
+            ("Math.floor" | "Math.trunc" | "parseInt", Js::Random(drawn)) => {
+                Js::Random(Random::whole(drawn.low, drawn.high))
             }
-            ("Math.floor" | "Math.round" | "Math.trunc" | "parseInt", Js::Counter(_)) => first,
-            ("Math.floor" | "Math.trunc" | "parseInt", Js::Random { low, high, .. }) => {
-                Js::Random {
-                    low: low.floor(),
-                    high: high.ceil(),
-                    is_whole: true,
-                }
+            ("Math.ceil", Js::Random(drawn)) => {
+                Js::Random(Random::whole(drawn.low + 1.0, drawn.high + 1.0))
             }
-            ("Math.ceil", Js::Random { low, high, .. }) => Js::Random {
-                low: low.floor() + 1.0,
-                high: high.ceil() + 1.0,
-                is_whole: true,
-            },
-            ("Math.floor" | "Math.trunc" | "parseInt", value) => value
-                .as_number()
-                .map_or(unknown, |number| Js::Number(number.trunc())),
+            ("Math.floor" | "Math.trunc" | "parseInt", value) => {
+                Js::Number(value.as_number()?.trunc())
+            }
             ("Math.ceil", Js::Number(number)) => Js::Number(number.ceil()),
             ("Math.round", Js::Number(number)) => Js::Number(number.round()),
-            ("Number" | "parseFloat", value) => value.as_number().map_or(unknown, Js::Number),
-            ("String", value) => Js::Text(self.text_of_value(value)),
-            ("encodeURIComponent" | "encodeURI", value) => {
-                // Values of a run are encoded when they are sent.
-                let encode = |text: &str| match path {
-                    "encodeURI" => text.to_owned(),
-                    _ => form_encode(text).replace('+', "%20"),
-                };
+            ("Number" | "parseFloat", value) => Js::Number(value.as_number()?),
+            // Values of a run are encoded when they are sent.
+            ("String" | "encodeURI", value) => Js::Text(self.text_of_value(value)),
+            ("encodeURIComponent", value) => {
+                let encode = |text: &str| form_encode(text).replace('+', "%20");
                 Js::Text(self.text_of_value(value).map_literals(encode))
             }
             ("Object.keys" | "Object.values" | "Object.entries", Js::Object(fields)) => {
@@ -216,9 +193,7 @@ impl<'s, 't> Script<'s, 't> {
             ("Object.assign", ..) => {
                 let mut fields: Vec<(String, Js<'t>)> = Vec::new();
                 for argument in arguments {
-                    if !matches!(argument, Js::Object(_)) {
-                        return unknown;
-                    }
+                    matches!(argument, Js::Object(_)).then_some(())?;
                     for (name, value) in argument.fields() {
                         fields.retain(|(known, _)| known != name);
                         fields.push((name.clone(), value.clone()));
@@ -229,8 +204,8 @@ impl<'s, 't> Script<'s, 't> {
             ("Date.now" | "now.getTime" | "now.valueOf", ..) => Js::Counter(RunValue::UnixMillis),
             ("Date", Js::Undefined) => Js::Native("now".to_owned()),
             ("now.toISOString", ..) => Js::Counter(RunValue::Now),
-            _ => unknown,
-        }
+            _ => return None,
+        })
     }
 
     /// Returns an item of a list of texts, or of rows of texts.
@@ -253,12 +228,7 @@ impl<'s, 't> Script<'s, 't> {
             (None, Some(rows)) => FeedSource::Rows(rows),
             (None, None) => return Js::Unknown(span_of(node)),
         };
-        let feed = Feed {
-            name: self.row_name(node),
-            source,
-            order,
-            stops: false,
-        };
+        let feed = Feed::new(self.row_name(node), source, order);
         let number = self.migration.feed(format!("{:?}", span_of(node)), feed);
         Js::Row(number, None)
     }
@@ -292,19 +262,8 @@ impl<'s, 't> Script<'s, 't> {
 
     /// Returns the number of a feed of whole numbers, the last one not included.
     pub(super) fn number_feed(&mut self, low: f64, high: f64, order: FeedOrder) -> Option<usize> {
-        let is_fit = low.abs() < 1e12 && high > low && high - low <= MOST_NUMBERS;
-        is_fit.then_some(())?;
         let (low, high) = (low.floor() as i64, high.ceil() as i64 - 1);
-        let feed = Feed {
-            name: "number".to_owned(),
-            source: FeedSource::Numbers(low, high),
-            order,
-            stops: false,
-        };
-        Some(
-            self.migration
-                .feed(format!("{low}..{high} {order:?}"), feed),
-        )
+        self.migration.number_feed("number", (low, high), order)
     }
 
     /// Returns a row of a file, whose draw is at this place.
@@ -320,12 +279,7 @@ impl<'s, 't> Script<'s, 't> {
         let file = data.file.rsplit(['/', '\\']).next().unwrap_or_default();
         let stem = file.split('.').next().unwrap_or_default();
         let stem = data.field.as_deref().unwrap_or(stem);
-        let feed = Feed {
-            name: singular(stem),
-            source,
-            order,
-            stops: false,
-        };
+        let feed = Feed::new(singular(stem), source, order);
         Js::Row(self.migration.feed(format!("{span:?}"), feed), None)
     }
 }

@@ -8,6 +8,7 @@
 use super::script::Script;
 use super::value::{Js, Part, Test, show_number};
 use crate::import::recording::{AnswerCheck, JsonTest, Origin, RunValue};
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// All statuses.
@@ -15,24 +16,15 @@ const ALL: (u16, u16) = (100, 600);
 
 /// Returns the conditions that a value is, if it is one.
 pub(super) fn tests_of(value: &Js<'_>) -> Option<Vec<(usize, Test)>> {
-    Some(match value {
-        Js::Tests(tests) => tests.clone(),
-        Js::Bool(true) => Vec::new(),
-        Js::Part(exchange, Part::Body) => vec![(*exchange, Test::Check(AnswerCheck::NotEmpty))],
-        Js::Json(exchange, path) => {
-            let path = path.clone();
-            let test = JsonTest::Exists;
-            vec![(*exchange, Test::Check(AnswerCheck::Json { path, test }))]
-        }
-        Js::Found(Origin::Header { exchange, name }) => {
-            let check = AnswerCheck::Header {
-                name: name.clone(),
-                text: String::new(),
-            };
-            vec![(*exchange, Test::Check(check))]
-        }
+    let (exchange, check) = match value {
+        Js::Tests(tests) => return Some(tests.clone()),
+        Js::Bool(true) => return Some(Vec::new()),
+        Js::Part(exchange, Part::Body) => (exchange, AnswerCheck::NotEmpty),
+        Js::Json(exchange, path) => (exchange, AnswerCheck::json(path, JsonTest::Exists)),
+        Js::Found(Origin::Header { exchange, name }) => (exchange, AnswerCheck::header(name, "")),
         _ => return None,
-    })
+    };
+    Some(vec![(*exchange, Test::Check(check))])
 }
 
 /// Returns conditions of which one has to hold, where that is one on the status.
@@ -60,21 +52,39 @@ fn turned(sign: &str) -> &str {
     }
 }
 
+/// Returns true where an operator holds for numbers of this order.
+fn holds(sign: &str, order: Ordering) -> Option<bool> {
+    Some(match sign {
+        "==" => order.is_eq(),
+        "!=" => order.is_ne(),
+        "<" => order.is_lt(),
+        "<=" => order.is_le(),
+        ">" => order.is_gt(),
+        ">=" => order.is_ge(),
+        _ => return None,
+    })
+}
+
 /// Returns the statuses that compare so with a number.
 fn status_ranges(sign: &str, number: f64) -> Option<Vec<(u16, u16)>> {
     let is_fit = number.fract() == 0.0 && (100.0..=600.0).contains(&number);
-    let number = is_fit.then_some(number as u16)?;
-    let (first, end) = ALL;
-    let ranges = match sign {
-        "==" => vec![(number, number + 1)],
-        "!=" => vec![(first, number), (number + 1, end)],
-        "<" => vec![(first, number)],
-        "<=" => vec![(first, number + 1)],
-        ">" => vec![(number + 1, end)],
-        ">=" => vec![(number, end)],
-        _ => return None,
-    };
-    Some(ranges.into_iter().filter(|(from, to)| from < to).collect())
+    is_fit.then(|| holds(sign, Ordering::Equal)).flatten()?;
+    let number = number as u16;
+    Some(ranges_where(|status| {
+        holds(sign, status.cmp(&number)) == Some(true)
+    }))
+}
+
+/// Returns the ranges of statuses that are such.
+fn ranges_where(is_such: impl Fn(u16) -> bool) -> Vec<(u16, u16)> {
+    let mut ranges: Vec<(u16, u16)> = Vec::new();
+    for status in (ALL.0..ALL.1).filter(|status| is_such(*status)) {
+        match ranges.last_mut().filter(|range| range.1 == status) {
+            Some(range) => range.1 += 1,
+            None => ranges.push((status, status + 1)),
+        }
+    }
+    ranges
 }
 
 /// Returns the statuses that are in both.
@@ -121,9 +131,7 @@ pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js
             _ => return None,
         },
         (Js::Json(exchange, path), _) => {
-            let test = json_test(sign, other)?;
-            let path = path.clone();
-            (*exchange, AnswerCheck::Json { path, test })
+            (*exchange, AnswerCheck::json(path, json_test(sign, other)?))
         }
         (Js::Length(of), Js::Number(number)) => match &**of {
             Js::Part(exchange, Part::Body) if is_filled(sign, *number) => {
@@ -135,25 +143,18 @@ pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js
                     operator: operator(sign)?,
                     number: show_number(*number),
                 };
-                let path = path.clone();
-                (*exchange, AnswerCheck::Json { path, test })
+                (*exchange, AnswerCheck::json(path, test))
             }
             _ => return None,
         },
-        (Js::Found(Origin::Header { exchange, name }), _) => {
-            let name = name.clone();
-            match (sign, other) {
-                ("==", Js::Text(_)) => {
-                    let text = other.as_str()?.to_owned();
-                    (*exchange, AnswerCheck::HeaderIs { name, text })
-                }
-                ("!=", Js::Undefined | Js::Null) => {
-                    let text = String::new();
-                    (*exchange, AnswerCheck::Header { name, text })
-                }
-                _ => return None,
+        (Js::Found(Origin::Header { exchange, name }), _) => match (sign, other) {
+            ("==", Js::Text(_)) => {
+                let (name, text) = (name.clone(), other.as_str()?.to_owned());
+                (*exchange, AnswerCheck::HeaderIs { name, text })
             }
-        }
+            ("!=", Js::Undefined | Js::Null) => (*exchange, AnswerCheck::header(name, "")),
+            _ => return None,
+        },
         (Js::Counter(RunValue::Iteration), Js::Number(number)) => {
             let is_first = (sign, *number) == ("==", 0.0) || (sign, *number) == ("<", 1.0);
             return is_first.then_some(Js::FirstIteration);
@@ -263,23 +264,13 @@ fn compare_known(sign: &str, one: &Js<'_>, other: &Js<'_>) -> Option<bool> {
         (Js::Bool(one), Js::Bool(other)) => one == other,
         (Js::Null | Js::Undefined, Js::Null | Js::Undefined) => true,
         (Js::Number(one), Js::Number(other)) => {
-            return match sign {
-                "==" => Some(one == other),
-                "!=" => Some(one != other),
-                "<" => Some(one < other),
-                "<=" => Some(one <= other),
-                ">" => Some(one > other),
-                ">=" => Some(one >= other),
-                _ => None,
-            };
+            return holds(sign, one.partial_cmp(other)?);
         }
         _ => return None,
     };
-    match sign {
-        "==" => Some(is_same),
-        "!=" => Some(!is_same),
-        _ => None,
-    }
+    ["==", "!="]
+        .contains(&sign)
+        .then_some(is_same == (sign == "=="))
 }
 
 /// Returns true for conditions that a good answer meets.
@@ -297,25 +288,14 @@ pub(super) fn is_success(tests: &[(usize, Test)]) -> bool {
 pub(super) fn opposite(tests: &[(usize, Test)]) -> Option<Vec<(usize, Test)>> {
     match tests {
         [(exchange, Test::Status(ranges))] => {
-            Some(vec![(*exchange, Test::Status(other_statuses(ranges)))])
+            let is_in = |status| {
+                ranges
+                    .iter()
+                    .any(|(from, to)| (*from..*to).contains(&status))
+            };
+            let others = ranges_where(|status| !is_in(status));
+            Some(vec![(*exchange, Test::Status(others))])
         }
         _ => None,
     }
-}
-
-/// Returns the statuses that are in none of these ranges.
-fn other_statuses(ranges: &[(u16, u16)]) -> Vec<(u16, u16)> {
-    let is_in = |status: &u16| {
-        ranges
-            .iter()
-            .any(|range| (range.0..range.1).contains(status))
-    };
-    let mut others: Vec<(u16, u16)> = Vec::new();
-    for status in (100..600).filter(|status| !is_in(status)) {
-        match others.last_mut().filter(|range| range.1 == status) {
-            Some(range) => range.1 += 1,
-            None => others.push((status, status + 1)),
-        }
-    }
-    others
 }

@@ -3,9 +3,9 @@
 use super::conditions::tests_of;
 use super::requests::head_of;
 use super::script::Script;
-use super::syntax::{children_of, inner_of};
 use super::value::{Js, Part, Test};
 use crate::import::recording::{AnswerTest, Metric, MetricKind, MetricValue, Runs};
+use crate::import::syntax::{children_of, inner_of};
 use loadtest_model::definition::Think;
 use std::time::Duration;
 use tree_sitter::Node;
@@ -13,27 +13,16 @@ use tree_sitter::Node;
 /// The longest pause, in seconds.
 const LONGEST_PAUSE: f64 = 3600.0;
 
-/// The functions of `k6/http` that send.
-const SENDERS: [&str; 10] = [
-    "get",
-    "head",
-    "post",
-    "put",
-    "patch",
-    "del",
-    "options",
-    "request",
-    "asyncRequest",
-    "batch",
-];
-
 /// An unexpected status is an error of the step, which no metric counts.
 const UNCOUNTED: &str = "a metric under a condition, or of an unexpected status,";
 
 /// Returns the function of `k6/http` that sends.
 pub(super) fn sender(path: &str) -> Option<&str> {
-    let method = path.strip_prefix("http.")?;
-    SENDERS.contains(&method).then_some(method)
+    match path.strip_prefix("http.")? {
+        method @ ("get" | "head" | "post" | "put" | "patch" | "del" | "options" | "request"
+        | "asyncRequest" | "batch") => Some(method),
+        _ => None,
+    }
 }
 
 impl<'t> Script<'_, 't> {
@@ -60,8 +49,7 @@ impl<'t> Script<'_, 't> {
                 let name = self.text_of_value(name);
                 let name = name.as_literal().unwrap_or("group").trim().to_owned();
                 self.transactions.push(name);
-                let this = this.as_deref().cloned();
-                let value = self.enter((*function, *at, this), &[], None);
+                let value = self.enter((*function, *at, this.clone()), &[], None);
                 self.transactions.pop();
                 Some(value)
             }
@@ -85,20 +73,16 @@ impl<'t> Script<'_, 't> {
         let checks: Vec<(Node<'t>, Js<'t>)> = match list {
             Some(list) if list.kind() == "object" => {
                 let checks = children_of(list).into_iter().map(|child| {
-                    let value = child
-                        .child_by_field_name("value")
-                        .map(|value| self.value(value, frame));
+                    let value = child.child_by_field_name("value");
+                    let value = value.map(|value| self.value(value, frame));
                     (child, value.unwrap_or(Js::Function(child, frame, None)))
                 });
                 checks.collect()
             }
             Some(list) => {
                 let checks = self.value(list, frame);
-                let checks = checks
-                    .fields()
-                    .iter()
-                    .map(|(_, value)| (list, value.clone()));
-                checks.collect()
+                let values = checks.fields().iter().map(|(_, value)| value);
+                values.map(|value| (list, value.clone())).collect()
             }
             None => Vec::new(),
         };
@@ -140,14 +124,8 @@ impl<'t> Script<'_, 't> {
         let seconds = |number: f64| Duration::from_secs_f64(number.clamp(0.0, LONGEST_PAUSE));
         let (low, high) = match (value, value.as_number()) {
             (_, Some(number)) if number.is_finite() => (number, number),
-            (
-                Js::Random {
-                    low,
-                    high,
-                    is_whole,
-                },
-                _,
-            ) => (*low, if *is_whole { high - 1.0 } else { *high }),
+            (Js::Random(drawn), _) if drawn.is_whole => (drawn.low, drawn.high - 1.0),
+            (Js::Random(drawn), _) => (drawn.low, drawn.high),
             _ => return self.leave_code(node, "a pause"),
         };
         let (low, high) = (seconds(low.min(high)), seconds(low.max(high)));

@@ -1,8 +1,8 @@
 //! What a script imports and exports.
 
 use super::script::Script;
-use super::syntax::{children_of, inner_of, nodes_below, span_of, string_value};
 use super::value::Js;
+use crate::import::syntax::{children_of, inner_of, nodes_below, span_of, string_value};
 use tree_sitter::Node;
 
 /// The name that the default export has here.
@@ -47,39 +47,30 @@ impl<'t> Script<'_, 't> {
                 _ if from.starts_with('.') => "file.",
                 _ => "",
             };
+            let whole = module.trim_end_matches('.');
             for name in nodes_below(node) {
-                let (local, native) = match name.kind() {
-                    "import_specifier" => {
-                        let Some(original) = name.child_by_field_name("name") else {
-                            continue;
-                        };
-                        let local = name.child_by_field_name("alias").unwrap_or(original);
-                        let original = self.text(original);
-                        // `import { default as http }`
-                        let native = match original {
-                            "default" => module.trim_end_matches('.').to_owned(),
-                            original => format!("{module}{original}"),
-                        };
-                        (local, native)
-                    }
+                let field = |field: &str| name.child_by_field_name(field);
+                let mut parts = children_of(name).into_iter();
+                let local = match name.kind() {
+                    "import_specifier" => field("alias").or(field("name")),
                     "import_clause" | "namespace_import" => {
-                        let mut parts = children_of(name).into_iter();
-                        let Some(local) = parts.find(|part| part.kind() == "identifier") else {
-                            continue;
-                        };
-                        let native = match module {
-                            "" if from.to_ascii_lowercase().contains("papaparse") => {
-                                "papaparse".to_owned()
-                            }
-                            "" | "k6." | "file." => format!("{module}{}", self.text(local)),
-                            module => module.trim_end_matches('.').to_owned(),
-                        };
-                        (local, native)
+                        parts.find(|part| part.kind() == "identifier")
                     }
-                    _ => continue,
+                    _ => None,
                 };
-                let local = self.text(local).to_owned();
-                self.imports.insert(local, Js::Native(native));
+                let Some(local) = local.map(|local| self.text(local)) else {
+                    continue;
+                };
+                let is_papaparse = from.to_ascii_lowercase().contains("papaparse");
+                let native = match field("name").map(|name| self.text(name)) {
+                    // `import { default as http }`
+                    Some("default") => whole.to_owned(),
+                    Some(original) => format!("{module}{original}"),
+                    None if module.is_empty() && is_papaparse => "papaparse".to_owned(),
+                    None if ["", "k6.", "file."].contains(&module) => format!("{module}{local}"),
+                    None => whole.to_owned(),
+                };
+                self.imports.insert(local.to_owned(), Js::Native(native));
             }
         }
     }

@@ -7,36 +7,11 @@
 
 use super::conditions::tests_of;
 use super::script::Script;
-use super::syntax::{children_of, is_function, span_of, string_value, unescape};
-use super::value::{Data, DataKind, Js, Part, show_number};
+use super::value::{Data, DataKind, Js, Part, Random, show_number};
 use crate::import::recording::{FeedOrder, Key, Origin, RunValue, Text};
+use crate::import::syntax::{children_of, is_function, span_of, string_value, unescape};
 use std::rc::Rc;
 use tree_sitter::Node;
-
-/// What scripts have without importing it.
-const GLOBALS: [&str; 21] = [
-    "Array",
-    "Date",
-    "JSON",
-    "Math",
-    "Number",
-    "Object",
-    "String",
-    "__ENV",
-    "__ITER",
-    "__VU",
-    "console",
-    "encodeURI",
-    "encodeURIComponent",
-    "open",
-    "parseFloat",
-    "parseInt",
-    "SharedArray",
-    "FormData",
-    "Boolean",
-    "Infinity",
-    "NaN",
-];
 
 impl<'t> Script<'_, 't> {
     /// Returns the value of an expression, as far as the text says it.
@@ -52,7 +27,9 @@ impl<'t> Script<'_, 't> {
             "null" => Js::Null,
             "undefined" => Js::Undefined,
             "identifier" | "shorthand_property_identifier" => self.identifier(node, frame),
-            "this" => self.this(frame).unwrap_or_else(unknown),
+            "this" => self
+                .this(frame)
+                .map_or_else(unknown, |this| (*this).clone()),
             "object" => self.object(node, frame),
             "array" => self.list(node, frame),
             "class" => Js::Class(node, frame),
@@ -125,7 +102,11 @@ impl<'t> Script<'_, 't> {
             "undefined" => Js::Undefined,
             "__VU" => Js::Counter(RunValue::User),
             "__ITER" => Js::Counter(RunValue::Iteration),
-            name if GLOBALS.contains(&name) => Js::Native(name.to_owned()),
+            // What scripts have without importing it.
+            name @ ("Array" | "Boolean" | "Date" | "FormData" | "Infinity" | "JSON" | "Math"
+            | "NaN" | "Number" | "Object" | "SharedArray" | "String" | "__ENV"
+            | "console" | "encodeURI" | "encodeURIComponent" | "open" | "parseFloat"
+            | "parseInt") => Js::Native(name.to_owned()),
             _ => Js::Unknown(span_of(node)),
         }
     }
@@ -310,14 +291,9 @@ impl<'t> Script<'_, 't> {
                 let at = whole(*number).and_then(|at| items.get(at));
                 at.cloned().unwrap_or(Js::Undefined)
             }
-            (
-                Js::List(items),
-                Js::Random {
-                    low,
-                    high,
-                    is_whole: true,
-                },
-            ) if *low == 0.0 && *high == items.len() as f64 => {
+            (Js::List(items), Js::Random(drawn))
+                if *drawn == Random::whole(0.0, items.len() as f64) =>
+            {
                 self.any_item(&items.clone(), FeedOrder::Random, node)
             }
             (Js::List(items), Js::Index(order)) => self.any_item(&items.clone(), *order, node),

@@ -4,9 +4,9 @@ use super::calls::Callee;
 use super::names::is_class;
 use super::requests::head_of;
 use super::script::Script;
-use super::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
 use super::value::Js;
 use crate::import::source::Span;
+use crate::import::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
 use crate::import::text::quote_name;
 use std::rc::Rc;
 use tree_sitter::Node;
@@ -47,7 +47,6 @@ impl<'t> Script<'_, 't> {
         let result = match self.callee(node, frame) {
             Some(Callee::Value(Js::Function(function, at, this))) => {
                 let arguments = self.arguments(node, frame);
-                let this = this.map(|this| (*this).clone());
                 self.enter((function, at, this), &arguments, site)
             }
             Some(Callee::Value(Js::Class(class, at))) => {
@@ -126,7 +125,6 @@ impl<'t> Script<'_, 't> {
             let Js::Function(function, at, this) = function else {
                 continue;
             };
-            let this = this.map(|this| (*this).clone());
             let walk = |script: &mut Self| {
                 script.enter((function, at, this), &arguments, None);
             };
@@ -155,7 +153,7 @@ impl<'t> Script<'_, 't> {
     /// Walks through a function as it is called, and returns its value.
     pub(super) fn enter(
         &mut self,
-        (function, at, this): (Node<'t>, usize, Option<Js<'t>>),
+        (function, at, this): (Node<'t>, usize, Option<Rc<Js<'t>>>),
         arguments: &[Js<'t>],
         site: Option<Span>,
     ) -> Js<'t> {
@@ -183,7 +181,7 @@ impl<'t> Script<'_, 't> {
         let constructor = classes.find_map(|class| self.method(class, "constructor"));
         let frame = self.open_frame(constructor.unwrap_or(class), at, None, arguments, None);
         let object = Js::Instance(class, frame);
-        self.set_this(frame, object.clone());
+        self.set_this(frame, Rc::new(object.clone()));
         if let Some(constructor) = constructor {
             self.entered.insert(constructor.id(), frame);
             self.seen.insert(constructor.id());

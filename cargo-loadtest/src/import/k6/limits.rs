@@ -1,8 +1,8 @@
 //! The limits of a script: `thresholds` of its options.
 
-use super::options::round;
 use super::requests::read_duration;
 use super::value::Js;
+use crate::import::migration::round;
 use crate::import::recording::{Exchange, MetricKind, ScenarioSettings};
 use loadtest_model::threshold::{Scope, parse_threshold};
 
@@ -29,11 +29,9 @@ pub(super) fn apply_thresholds(
 ) -> Vec<DeclaredLimit> {
     let mut limits = Vec::new();
     for (name, conditions) in options.get("thresholds").map_or(&[][..], Js::fields) {
-        let one = std::slice::from_ref(conditions);
-        let conditions = if conditions.items().is_empty() {
-            one
-        } else {
-            conditions.items()
+        let conditions = match conditions.items() {
+            [] => std::slice::from_ref(conditions),
+            items => items,
         };
         let (metric, selector) = split_metric(name);
         for condition in conditions {
@@ -115,44 +113,43 @@ fn read_limit(
         _ => "",
     };
     let name = quote_word(metric);
-    let limit = match (metric, statistic) {
-        _ if kind.is_some() => match (kind?, statistic) {
-            (MetricKind::Count, "count") => format!("count({name}) {sign} {number}"),
-            (MetricKind::Count, "rate") => format!("rate({name}) {sign} {number}/s"),
-            (MetricKind::Time, _) if !word.is_empty() => {
-                format!("time({name}).{word} {sign} {millis}")
-            }
-            // The mean of ones and zeros is a share.
-            (MetricKind::Gauge, "rate" | "avg") => format!("gauge({name}).mean {sign} {number}"),
-            (MetricKind::Gauge, "value") => format!("gauge({name}).last {sign} {number}"),
-            (MetricKind::Gauge, "min" | "max") => {
-                format!("gauge({name}).{statistic} {sign} {number}")
-            }
-            _ => return None,
-        },
-        ("http_req_duration" | "iteration_duration" | "group_duration", _) if !word.is_empty() => {
-            format!("{word} {sign} {millis}")
+    let limit = match (kind, metric, statistic) {
+        (Some(MetricKind::Count), _, "count") => format!("count({name}) {sign} {number}"),
+        (Some(MetricKind::Count), _, "rate") => format!("rate({name}) {sign} {number}/s"),
+        (Some(MetricKind::Time), ..) if !word.is_empty() => {
+            format!("time({name}).{word} {sign} {millis}")
         }
-        ("http_req_waiting", _) if !word.is_empty() => format!("first_byte.{word} {sign} {millis}"),
-        ("http_req_connecting", _) if !word.is_empty() => format!("connect.{word} {sign} {millis}"),
-        ("http_req_tls_handshaking", _) if !word.is_empty() => {
-            format!("tls.{word} {sign} {millis}")
+        // The mean of ones and zeros is a share.
+        (Some(MetricKind::Gauge), _, "rate" | "avg") => {
+            format!("gauge({name}).mean {sign} {number}")
         }
-        ("http_req_failed", "rate") => format!("errors {sign} {share}"),
-        ("checks", "rate") => format!("checks {sign} {share}"),
-        ("iterations" | "http_reqs", "rate") => format!("rps {sign} {number}/s"),
+        (Some(MetricKind::Gauge), _, "value") => format!("gauge({name}).last {sign} {number}"),
+        (Some(MetricKind::Gauge), _, "min" | "max") => {
+            format!("gauge({name}).{statistic} {sign} {number}")
+        }
+        (None, "http_req_failed", "rate") => format!("errors {sign} {share}"),
+        (None, "checks", "rate") => format!("checks {sign} {share}"),
+        (None, "iterations" | "http_reqs", "rate") => format!("rps {sign} {number}/s"),
+        (None, ..) if !word.is_empty() => {
+            let figure = match metric {
+                "http_req_duration" | "iteration_duration" | "group_duration" => "",
+                "http_req_waiting" => "first_byte.",
+                "http_req_connecting" => "connect.",
+                "http_req_tls_handshaking" => "tls.",
+                _ => return None,
+            };
+            format!("{figure}{word} {sign} {millis}")
+        }
         _ => return None,
     };
     if condition.get("abortOnFail").and_then(Js::truth) != Some(true) {
         return Some(limit);
     }
-    let delay = condition
-        .get("delayAbortEval")
-        .and_then(|time| read_duration(time, 1e-3));
-    Some(match delay.filter(|delay| !delay.is_zero()) {
-        Some(delay) => format!("{limit} or abort after {delay:?}"),
-        None => format!("{limit} or abort"),
-    })
+    let delay = condition.get("delayAbortEval");
+    let delay = delay.and_then(read_duration);
+    let delay = delay.filter(|delay| !delay.is_zero());
+    let after = delay.map_or_else(String::new, |delay| format!(" after {delay:?}"));
+    Some(format!("{limit} or abort{after}"))
 }
 
 /// Quotes a name that is no word.
@@ -172,30 +169,22 @@ fn place_limit(
     settings: &mut ScenarioSettings,
     exchanges: &mut [Exchange],
 ) -> bool {
-    let is_of_journey = [
-        "iteration_duration",
-        "iterations",
-        "checks",
-        "http_req_failed",
-    ]
-    .contains(&metric);
+    let is_of_journey = matches!(
+        metric,
+        "iteration_duration" | "iterations" | "checks" | "http_req_failed"
+    );
     let is_valid = |text: &str, scope| parse_threshold(text, scope).is_ok();
-    let of_tag = |tag: &str, settings: &mut ScenarioSettings| {
-        let tag = quote_word(tag);
-        let text = format!("tag({tag}).{limit}");
-        let fits = is_valid(&text, Scope::Journey);
-        if fits {
-            settings.thresholds.push(text);
-        }
+    let add = |settings: &mut ScenarioSettings, limit: String| {
+        let fits = is_valid(&limit, Scope::Journey);
+        settings.thresholds.extend(Some(limit).filter(|_| fits));
         fits
+    };
+    let of_tag = |tag: &str, settings: &mut ScenarioSettings| {
+        add(settings, format!("tag({}).{limit}", quote_word(tag)))
     };
     match selector {
         None | Some(("scenario", _)) if is_of_journey || exchanges.len() == 1 => {
-            let is_simple = is_valid(limit, Scope::Journey);
-            if is_simple {
-                settings.thresholds.push(limit.to_owned());
-            }
-            is_simple
+            add(settings, limit.to_owned())
         }
         None | Some(("scenario", _)) => {
             for exchange in exchanges {

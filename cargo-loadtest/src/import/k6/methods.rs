@@ -1,60 +1,50 @@
 //! Methods of answers, texts and lists.
 
+use super::requests::status_range;
 use super::script::Script;
-use super::syntax::span_of;
 use super::value::{Js, Part, Test};
 use crate::import::migration::find_in_pattern;
 use crate::import::recording::{AnswerCheck, Key, Origin, Text};
-use tree_sitter::Node;
 
 impl<'t> Script<'_, 't> {
-    /// Calls a method of a value.
+    /// Returns the value of a method of a value, as far as it is known.
     pub(super) fn call_method(
         &mut self,
         object: &Js<'t>,
         name: &str,
         arguments: &[Js<'t>],
-        node: Node<'t>,
-    ) -> Js<'t> {
-        let unknown = Js::Unknown(span_of(node));
+    ) -> Option<Js<'t>> {
         let first = arguments.first().cloned().unwrap_or(Js::Undefined);
-        match (object, name, &first) {
+        Some(match (object, name, &first) {
             (Js::Response(at), "json", Js::Undefined) => Js::Json(*at, Vec::new()),
-            (Js::Response(at), "json", Js::Text(_)) => {
-                let path = first.as_str().and_then(read_path);
-                path.map_or(unknown, |path| Js::Json(*at, path))
-            }
+            (Js::Response(at), "json", Js::Text(_)) => Js::Json(*at, read_path(first.as_str()?)?),
             (Js::Response(at), "html", Js::Undefined) => Js::Part(*at, Part::Html),
             (Js::Response(at), "html", Js::Text(_))
             | (Js::Part(at, Part::Html), "find", Js::Text(_)) => {
-                let field = first.as_str().and_then(field_of_selector);
-                field.map_or(unknown, |field| {
-                    Js::Part(*at, Part::Selection(field.to_owned()))
-                })
+                let field = field_of_selector(first.as_str()?)?;
+                Js::Part(*at, Part::Selection(field.to_owned()))
             }
-            (Js::Part(_, Part::Selection(_)), "first" | "val" | "attr" | "eq" | "get", _) => {
-                let is_value =
-                    name != "attr" || ["value", "content"].map(Some).contains(&first.as_str());
-                if is_value { object.clone() } else { unknown }
+            (Js::Part(_, Part::Selection(_)), "attr", _) => {
+                let attribute = first.as_str()?;
+                ["value", "content"]
+                    .contains(&attribute)
+                    .then(|| object.clone())?
             }
+            (Js::Part(_, Part::Selection(_)), "first" | "val" | "eq" | "get", _) => object.clone(),
             (Js::Part(at, Part::Body), "includes" | "indexOf" | "search", Js::Text(_)) => {
-                contains(*at, first.as_str(), unknown)
+                contains(*at, first.as_str()?)?
             }
             (Js::Part(at, Part::Body), "match", Js::Pattern(pattern))
             | (Js::Pattern(pattern), "exec", Js::Part(at, Part::Body)) => {
-                find_in_pattern(*at, pattern).map_or(unknown, Js::Found)
+                Js::Found(find_in_pattern(*at, pattern)?)
             }
             (Js::Part(at, Part::Body), "match", Js::Text(_)) => {
-                let found = first
-                    .as_str()
-                    .and_then(|pattern| find_in_pattern(*at, pattern));
-                found.map_or(unknown, Js::Found)
+                Js::Found(find_in_pattern(*at, first.as_str()?)?)
             }
             (Js::Pattern(pattern), "test", Js::Part(at, Part::Body)) => {
-                let is_plain = pattern
-                    .chars()
-                    .all(|letter| letter.is_alphanumeric() || letter == ' ');
-                contains(*at, is_plain.then_some(pattern.as_str()), unknown)
+                let is_plain = |letter: char| letter.is_alphanumeric() || letter == ' ';
+                pattern.chars().all(is_plain).then_some(())?;
+                contains(*at, pattern)?
             }
             (
                 Js::Found(Origin::Header {
@@ -64,17 +54,12 @@ impl<'t> Script<'_, 't> {
                 "includes" | "indexOf",
                 Js::Text(_),
             ) => {
-                let Some(text) = first.as_str().filter(|text| !text.is_empty()) else {
-                    return unknown;
-                };
-                let check = AnswerCheck::Header {
-                    name: header.clone(),
-                    text: text.to_owned(),
-                };
+                let text = first.as_str().filter(|text| !text.is_empty())?;
+                let check = AnswerCheck::header(header, text);
                 Js::Tests(vec![(*exchange, Test::Check(check))])
             }
-            _ => self.call_value_method(object, name, arguments, node),
-        }
+            _ => return self.call_value_method(object, name, arguments),
+        })
     }
 
     /// Calls a method of a text, a list or an object.
@@ -83,13 +68,11 @@ impl<'t> Script<'_, 't> {
         object: &Js<'t>,
         name: &str,
         arguments: &[Js<'t>],
-        node: Node<'t>,
-    ) -> Js<'t> {
-        let unknown = Js::Unknown(span_of(node));
+    ) -> Option<Js<'t>> {
         let first = arguments.first().cloned().unwrap_or(Js::Undefined);
-        match (object, name, &first) {
+        Some(match (object, name, &first) {
             (Js::Variable(_, Some(value)), ..) => {
-                self.call_value_method(value, name, arguments, node)
+                return self.call_value_method(value, name, arguments);
             }
             (Js::List(items), "map", Js::Function(function, at, _)) => {
                 let items = items.iter().map(|item| {
@@ -102,50 +85,29 @@ impl<'t> Script<'_, 't> {
             // What `new FormData()` sends.
             (Js::Object(_), "body", Js::Undefined) => object.clone(),
             (Js::List(_) | Js::Object(_), "push" | "append", _) => Js::Undefined,
-            (Js::Object(_), "hasOwnProperty", Js::Text(_)) => first
-                .as_str()
-                .map_or(unknown, |name| Js::Bool(object.get(name).is_some())),
+            (Js::Object(_), "hasOwnProperty", Js::Text(_)) => {
+                Js::Bool(object.get(first.as_str()?).is_some())
+            }
             (Js::List(items), "includes", Js::Part(at, Part::Status)) => {
-                let statuses = items.iter().map(|item| {
-                    let status = item
-                        .as_number()
-                        .filter(|status| (100.0..600.0).contains(status))?;
-                    Some((status as u16, status as u16 + 1))
-                });
-                let statuses: Option<Vec<_>> = statuses.collect();
-                statuses.map_or(unknown, |ranges| {
-                    Js::Tests(vec![(*at, Test::Status(ranges))])
-                })
+                let statuses = items.iter().map(status_range);
+                Js::Tests(vec![(*at, Test::Status(statuses.collect::<Option<_>>()?))])
             }
             (Js::List(items), "join", _) => {
                 let separator = match &first {
-                    Js::Undefined => Text::literal(","),
-                    value => self.text_of_value(value),
+                    Js::Undefined => ",",
+                    value => value.as_str()?,
                 };
-                let mut text = Text::default();
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        text.append(separator.clone());
-                    }
-                    text.append(self.text_of_value(item));
-                }
-                Js::Text(text)
+                let items = items.iter().map(|item| self.text_of_value(item));
+                Js::Text(Text::join(items, separator))
             }
             (
                 Js::Text(_) | Js::Number(_) | Js::Json(..) | Js::Row(..) | Js::Counter(_),
                 "toString",
                 _,
             ) => Js::Text(self.text_of_value(object)),
-            (Js::Text(text), "trim" | "toUpperCase" | "toLowerCase", _) => {
-                match text.as_literal() {
-                    Some(text) => Js::text(match name {
-                        "trim" => text.trim().to_owned(),
-                        "toUpperCase" => text.to_uppercase(),
-                        _ => text.to_lowercase(),
-                    }),
-                    None => unknown,
-                }
-            }
+            (Js::Text(text), "trim", _) => Js::text(text.as_literal()?.trim()),
+            (Js::Text(text), "toUpperCase", _) => Js::text(text.as_literal()?.to_uppercase()),
+            (Js::Text(text), "toLowerCase", _) => Js::text(text.as_literal()?.to_lowercase()),
             (Js::Text(text), "concat", _) => {
                 let mut text = text.clone();
                 for argument in arguments {
@@ -153,20 +115,17 @@ impl<'t> Script<'_, 't> {
                 }
                 Js::Text(text)
             }
-            _ => unknown,
-        }
+            _ => return None,
+        })
     }
 }
 
-fn contains<'t>(exchange: usize, text: Option<&str>, unknown: Js<'t>) -> Js<'t> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else {
-        return unknown;
-    };
+fn contains<'t>(exchange: usize, text: &str) -> Option<Js<'t>> {
     let check = AnswerCheck::Text {
         text: text.to_owned(),
         is_there: true,
     };
-    Js::Tests(vec![(exchange, Test::Check(check))])
+    (!text.is_empty()).then(|| Js::Tests(vec![(exchange, Test::Check(check))]))
 }
 
 /// Reads a path such as `items.0.id`, without the signs that search.

@@ -17,7 +17,6 @@ mod operators;
 mod options;
 mod requests;
 mod script;
-mod syntax;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -25,6 +24,7 @@ mod walk;
 
 use super::recording::{Client, Group, Recording, Runs};
 use super::source::{Input, Mistake, Note, Span};
+use super::syntax::{children_of, first_word, is_function, nodes_below, parse_script, span_of};
 use super::text::quote_name;
 use calls::Callee;
 use exports::{DEFAULT, Export, GRPC, WEB_SOCKETS};
@@ -32,7 +32,7 @@ use limits::{DeclaredLimit, apply_thresholds};
 use options::{DeclaredScenario, read_scenarios};
 use requests::head_of;
 use script::Script;
-use syntax::{children_of, is_function, nodes_below, parse_script, span_of};
+
 use tree_sitter::Node;
 use value::Js;
 
@@ -40,26 +40,9 @@ use value::Js;
 const MOST_SCENARIOS: usize = 100;
 /// Functions that k6 calls by their names.
 const KNOWN: [&str; 4] = ["setup", "teardown", "handleSummary", "options"];
-/// The options that are imported, and those that change nothing here.
-const OPTIONS: [&str; 17] = [
-    "vus",
-    "duration",
-    "iterations",
-    "stages",
-    "scenarios",
-    "thresholds",
-    "tags",
-    "noCookiesReset",
-    "maxRedirects",
-    "insecureSkipTLSVerify",
-    "userAgent",
-    "summaryTrendStats",
-    "discardResponseBodies",
-    "setupTimeout",
-    "teardownTimeout",
-    "ext",
-    "cloud",
-];
+/// The options that are imported. The last six change nothing here.
+const OPTIONS: &str = "vus duration iterations stages scenarios thresholds tags noCookiesReset maxRedirects \
+    insecureSkipTLSVerify userAgent summaryTrendStats discardResponseBodies setupTimeout teardownTimeout ext cloud";
 
 /// Reads a script.
 ///
@@ -113,17 +96,15 @@ pub(crate) fn read_k6(input: &Input) -> Result<Recording, Mistake> {
         let words = "the options are computed by code: write the load and the thresholds";
         script.migration.note(&place.unwrap_or(0..0), words);
     }
-    let mut limits: Vec<DeclaredLimit> = Vec::new();
-    for scenario in scenarios.into_iter().take(MOST_SCENARIOS) {
-        let applied = script.read_scenario(scenario, &options, &exports);
-        if limits.is_empty() {
-            limits = applied;
-            continue;
-        }
-        for (known, again) in limits.iter_mut().zip(applied) {
+    let scenarios = scenarios.into_iter().take(MOST_SCENARIOS);
+    let limits = scenarios.map(|scenario| script.read_scenario(scenario, &options, &exports));
+    let limits = limits.reduce(|mut limits, again| {
+        for (known, again) in limits.iter_mut().zip(again) {
             known.is_applied |= again.is_applied;
         }
-    }
+        limits
+    });
+    let limits = limits.unwrap_or_default();
     for limit in limits.iter().filter(|limit| !limit.is_applied) {
         let (name, words) = (&limit.name, &limit.words);
         let words = format!("the threshold `{name}`: `{words}` is not imported");
@@ -137,12 +118,6 @@ pub(crate) fn read_k6(input: &Input) -> Result<Recording, Mistake> {
         return Err(script.refuse(left_out.unwrap_or(place)));
     }
     Ok(script.migration.finish())
-}
-
-/// Returns the place of the first word.
-fn first_word(node: Node<'_>) -> Span {
-    let start = node.start_byte();
-    start..node.end_byte().min(start + 1)
 }
 
 impl<'t> Script<'_, 't> {
@@ -241,7 +216,6 @@ impl<'t> Script<'_, 't> {
                 if let Js::Function(node, at, this) = self.value(node, frame)
                     && !self.entered.contains_key(&node.id())
                 {
-                    let this = this.as_deref().cloned();
                     let unknown = vec![Js::Unknown(span_of(node)); 4];
                     self.enter((node, at, this), &unknown, None);
                 }
@@ -271,7 +245,7 @@ impl<'t> Script<'_, 't> {
     /// Notes the options that are not imported.
     fn note_unknown(&mut self, options: &Js<'t>) {
         for (name, _) in options.fields() {
-            if !OPTIONS.contains(&name.as_str()) {
+            if !OPTIONS.split(' ').any(|known| known == name) {
                 let place = self.option_place(name).unwrap_or(0..0);
                 let words = format!("the option `{name}` is not imported");
                 self.migration.note(&place, words);

@@ -1,6 +1,6 @@
 //! The names of a script: where each is declared, and every place that gives it a value.
 
-use super::syntax::{children_of, is_function, text_of};
+use crate::import::syntax::{children_of, is_function, nodes_below, text_of};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
@@ -37,6 +37,17 @@ pub(super) enum BindingKind {
     Append,
 }
 
+impl<'t> Binding<'t> {
+    fn new(kind: BindingKind, node: Node<'t>, target: Node<'t>, value: Option<Node<'t>>) -> Self {
+        Self {
+            kind,
+            node,
+            target,
+            value,
+        }
+    }
+}
+
 impl BindingKind {
     /// Returns true where only a part of the value changes.
     pub(super) fn is_part(self) -> bool {
@@ -58,28 +69,24 @@ pub(super) struct Names<'s, 't> {
 
 impl<'s, 't> Names<'s, 't> {
     pub(super) fn new(root: Node<'t>, source: &'s str) -> Self {
-        let (mut nodes, mut parents) = (Vec::new(), HashMap::new());
-        let mut open = vec![root];
-        while let Some(node) = open.pop() {
-            nodes.push(node);
-            let children = children_of(node);
-            parents.extend(children.iter().map(|child| (child.id(), node)));
-            open.extend(children.into_iter().rev());
-        }
+        let nodes = nodes_below(root);
+        let parents = nodes.iter().flat_map(|node| {
+            let children = children_of(*node).into_iter();
+            children.map(|child| (child.id(), *node))
+        });
         let mut names = Self {
             source,
             program: root.id(),
-            nodes: Vec::new(),
-            parents,
+            parents: parents.collect(),
+            nodes: nodes.clone(),
             bindings: HashMap::new(),
         };
         for node in &nodes {
             names.add_declaration(*node);
         }
-        for node in &nodes {
-            names.add_change(*node);
+        for node in nodes {
+            names.add_change(node);
         }
-        names.nodes = nodes;
         names
     }
 
@@ -104,16 +111,20 @@ impl<'s, 't> Names<'s, 't> {
         Some(self.bindings.get(&scope)?.get(name)?)
     }
 
-    fn add(&mut self, scope: usize, name: Node<'t>, binding: Binding<'t>) {
-        let name = text_of(name, self.source);
+    /// Adds a binding of all names of a pattern.
+    fn add(&mut self, scope: usize, pattern: Node<'t>, binding: Binding<'t>) {
         let names = self.bindings.entry(scope).or_default();
-        names.entry(name).or_default().push(binding);
+        for name in pattern_names(pattern) {
+            let name = text_of(name, self.source);
+            names.entry(name).or_default().push(binding);
+        }
     }
 
     fn add_declaration(&mut self, node: Node<'t>) {
         if is_function(node) {
             for (pattern, _) in parameters_of(node) {
-                self.add_names(BindingKind::Parameter, node.id(), node, pattern, None);
+                let binding = Binding::new(BindingKind::Parameter, node, pattern, None);
+                self.add(node.id(), pattern, binding);
             }
         }
         let field = |name: &str| node.child_by_field_name(name);
@@ -123,13 +134,9 @@ impl<'s, 't> Names<'s, 't> {
         };
         let (kind, scope, target, value) = match node.kind() {
             "variable_declarator" => {
-                let is_var = self
-                    .parent(node)
-                    .is_some_and(|parent| parent.kind() == "variable_declaration");
-                let scope = if is_var {
-                    self.function_around(node)
-                } else {
-                    scope_around(&is_block)
+                let scope = match self.parent(node).map(|parent| parent.kind()) {
+                    Some("variable_declaration") => self.function_around(node),
+                    _ => scope_around(&is_block),
                 };
                 (BindingKind::Value, scope, field("name"), field("value"))
             }
@@ -149,26 +156,7 @@ impl<'s, 't> Names<'s, 't> {
             _ => return,
         };
         if let Some(target) = target {
-            self.add_names(kind, scope, node, target, value);
-        }
-    }
-
-    fn add_names(
-        &mut self,
-        kind: BindingKind,
-        scope: usize,
-        node: Node<'t>,
-        target: Node<'t>,
-        value: Option<Node<'t>>,
-    ) {
-        let binding = Binding {
-            kind,
-            node,
-            target,
-            value,
-        };
-        for name in pattern_names(target) {
-            self.add(scope, name, binding);
+            self.add(scope, target, Binding::new(kind, node, target, value));
         }
     }
 
@@ -178,70 +166,50 @@ impl<'s, 't> Names<'s, 't> {
             "assignment_expression" => (BindingKind::Value, field("left"), field("right")),
             "augmented_assignment_expression" => {
                 let sign = field("operator").map(|sign| text_of(sign, self.source));
-                let is_sum = sign == Some("+=");
-                let kind = if is_sum {
-                    BindingKind::Sum
-                } else {
-                    BindingKind::Change
+                let kind = match sign {
+                    Some("+=") => BindingKind::Sum,
+                    _ => BindingKind::Change,
                 };
                 (kind, field("left"), field("right"))
             }
             "update_expression" => (BindingKind::Change, field("argument"), None),
             "call_expression" => {
-                let method =
-                    field("function").and_then(|node| node.child_by_field_name("property"));
+                let Some(function) = field("function") else {
+                    return;
+                };
+                let method = function.child_by_field_name("property");
                 let kind = match method.map(|method| text_of(method, self.source)) {
                     Some("push") => BindingKind::Push,
                     Some("append") => BindingKind::Append,
                     _ => return,
                 };
-                let object = field("function").and_then(|node| node.child_by_field_name("object"));
+                let object = function.child_by_field_name("object");
                 (kind, object, field("arguments"))
             }
             _ => return,
         };
         let Some(target) = target else { return };
-        let mut root = target;
-        while let Some(object) = root.child_by_field_name("object") {
-            root = object;
-        }
-        let is_member = root.id() != target.id();
+        let object = |node: &Node<'t>| node.child_by_field_name("object");
+        let root = std::iter::successors(Some(target), object).last();
+        let root = root.unwrap_or(target);
+        let is_member = root != target && !kind.is_part();
         if root.kind() == "this" {
             let class = self.around(node).find(|node| is_class(*node));
-            let is_direct = target.child_by_field_name("object").map(|node| node.id());
-            if let (Some(class), Some(name), true) = (
-                class,
-                target.child_by_field_name("property"),
-                is_direct == Some(root.id()) && !kind.is_part(),
-            ) {
-                let binding = Binding {
-                    kind,
-                    node,
-                    target,
-                    value,
-                };
+            let name = target.child_by_field_name("property");
+            let is_direct = is_member && object(&target) == Some(root);
+            if let (Some(class), Some(name), true) = (class, name, is_direct) {
+                let binding = Binding::new(kind, node, target, value);
                 self.add(class.id(), name, binding);
             }
             return;
         }
-        let kind = if is_member && !kind.is_part() {
-            BindingKind::Field
-        } else {
-            kind
-        };
+        let kind = if is_member { BindingKind::Field } else { kind };
         for name in pattern_names(root) {
             let text = text_of(name, self.source);
-            let known = {
-                let mut around = self.around(node).map(|scope| scope.id());
-                around.find(|scope| self.bindings(*scope, text).is_some())
-            };
-            let binding = Binding {
-                kind,
-                node,
-                target,
-                value,
-            };
-            self.add(known.unwrap_or(self.program), name, binding);
+            let is_home = |scope: &Node<'t>| self.bindings(scope.id(), text).is_some();
+            let home = self.around(node).find(is_home);
+            let scope = home.map_or(self.program, |scope| scope.id());
+            self.add(scope, name, Binding::new(kind, node, target, value));
         }
     }
 }
@@ -250,10 +218,7 @@ impl<'s, 't> Names<'s, 't> {
 pub(super) fn parameters_of(function: Node<'_>) -> Vec<(Node<'_>, Option<Node<'_>>)> {
     let parameters = match function.child_by_field_name("parameters") {
         Some(list) => children_of(list),
-        None => function
-            .child_by_field_name("parameter")
-            .into_iter()
-            .collect(),
+        None => Vec::from_iter(function.child_by_field_name("parameter")),
     };
     let parameters = parameters.into_iter().map(|parameter| {
         let pattern = parameter.child_by_field_name("pattern");
@@ -290,12 +255,8 @@ pub(super) fn is_class(node: Node<'_>) -> bool {
 
 /// Returns true for what a `const` is declared in.
 fn is_block(node: Node<'_>) -> bool {
-    let kinds = [
-        "program",
-        "statement_block",
-        "for_statement",
-        "switch_body",
-        "catch_clause",
-    ];
-    kinds.contains(&node.kind())
+    matches!(
+        node.kind(),
+        "program" | "statement_block" | "for_statement" | "switch_body" | "catch_clause"
+    )
 }

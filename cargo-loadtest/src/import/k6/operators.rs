@@ -7,9 +7,9 @@
 
 use super::conditions::{combine_any, compare, tests_of};
 use super::script::Script;
-use super::syntax::inner_of;
-use super::value::Js;
+use super::value::{Js, Random};
 use crate::import::recording::{FeedOrder, RunValue};
+use crate::import::syntax::inner_of;
 use std::rc::Rc;
 use tree_sitter::Node;
 
@@ -40,14 +40,12 @@ impl<'t> Script<'_, 't> {
         Some(match (sign, &one, &other) {
             ("+", ..) => return self.sum(&one, &other),
             // `Math.random() * 9 | 0`
-            ("|", Js::Random { low, high, .. }, Js::Number(zero)) if *zero == 0.0 => Js::Random {
-                low: low.floor(),
-                high: high.ceil(),
-                is_whole: true,
-            },
-            (_, Js::Random { .. }, Js::Number(number)) => scale(&one, sign, *number)?,
-            ("*", Js::Number(number), Js::Random { .. }) => scale(&other, sign, *number)?,
-            ("*", Js::Random { .. }, Js::Length(of)) | ("*", Js::Length(of), Js::Random { .. })
+            ("|", Js::Random(drawn), Js::Number(zero)) if *zero == 0.0 => {
+                Js::Random(Random::whole(drawn.low, drawn.high))
+            }
+            (_, Js::Random(drawn), Js::Number(number))
+            | ("*", Js::Number(number), Js::Random(drawn)) => scale(*drawn, sign, *number)?,
+            ("*", Js::Random(_), Js::Length(of)) | ("*", Js::Length(of), Js::Random(_))
                 if matches!(**of, Js::Data(_)) =>
             {
                 Js::Index(FeedOrder::Random)
@@ -76,8 +74,9 @@ impl<'t> Script<'_, 't> {
     pub(super) fn sum(&mut self, one: &Js<'t>, other: &Js<'t>) -> Option<Js<'t>> {
         match (one, other) {
             (Js::Number(one), Js::Number(other)) => Some(Js::Number(one + other)),
-            (Js::Random { .. }, Js::Number(number)) => scale(one, "+", *number),
-            (Js::Number(number), Js::Random { .. }) => scale(other, "+", *number),
+            (Js::Random(drawn), Js::Number(number)) | (Js::Number(number), Js::Random(drawn)) => {
+                scale(*drawn, "+", *number)
+            }
             (Js::Text(_) | Js::Variable(..) | Js::Found(_), _) | (_, Js::Text(_)) => {
                 let mut text = self.text_of_value(one);
                 text.append(self.text_of_value(other));
@@ -113,29 +112,20 @@ impl<'t> Script<'_, 't> {
 }
 
 /// Scales or moves a number that is drawn.
-fn scale<'t>(random: &Js<'t>, sign: &str, number: f64) -> Option<Js<'t>> {
-    let Js::Random {
-        low,
-        high,
-        is_whole,
-    } = random
-    else {
-        return None;
-    };
-    let stays_whole = *is_whole && number.fract() == 0.0;
+fn scale<'t>(drawn: Random, sign: &str, number: f64) -> Option<Js<'t>> {
+    if ["<", "<="].contains(&sign) && (drawn.low, drawn.high) == (0.0, 1.0) {
+        return Some(Js::Chance(number));
+    }
     let apply = |bound: f64| match sign {
         "+" => Some(bound + number),
         "-" => Some(bound - number),
-        "*" if !is_whole => Some(bound * number),
-        "/" if !is_whole => Some(bound / number),
+        "*" if !drawn.is_whole => Some(bound * number),
+        "/" if !drawn.is_whole => Some(bound / number),
         _ => None,
     };
-    if ["<", "<="].contains(&sign) && (*low, *high) == (0.0, 1.0) {
-        return Some(Js::Chance(number));
-    }
-    Some(Js::Random {
-        low: apply(*low)?,
-        high: apply(*high)?,
-        is_whole: stays_whole,
-    })
+    Some(Js::Random(Random {
+        low: apply(drawn.low)?,
+        high: apply(drawn.high)?,
+        is_whole: drawn.is_whole && number.fract() == 0.0,
+    }))
 }

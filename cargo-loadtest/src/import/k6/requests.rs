@@ -1,16 +1,14 @@
 //! Calls of `http`: requests.
 
 use super::script::Script;
-use super::syntax::span_of;
 use super::value::{Js, Test};
-use crate::import::recording::{Body, Exchange, Header, Part, Text};
+use crate::import::recording::{Body, Exchange, Header, PLACEHOLDER, Part, Text};
 use crate::import::source::Span;
-use crate::import::text::{URL_ENCODED, form_encode, is_token};
+use crate::import::syntax::span_of;
+use crate::import::text::{form_encode, is_token};
 use std::time::Duration;
 use tree_sitter::Node;
 
-/// The content of an uploaded file, which the script does not have.
-const PLACEHOLDER: &str = "loadtest";
 /// Parameters of a request that change nothing that is sent.
 const SILENT: [&str; 3] = ["responseType", "tags", "responseCallback"];
 
@@ -45,21 +43,20 @@ impl<'t> Script<'_, 't> {
     }
 
     /// Makes what a request needs.
-    pub(super) fn call_http(path: &str, arguments: &[Js<'t>], node: Node<'t>) -> Js<'t> {
-        let unknown = Js::Unknown(span_of(node));
+    pub(super) fn call_http(path: &str, arguments: &[Js<'t>]) -> Option<Js<'t>> {
         let argument = |at: usize| arguments.get(at).cloned().unwrap_or(Js::Undefined);
-        match path {
+        Some(match path {
             "http.expectedStatuses" => {
-                let ranges: Option<Vec<_>> = arguments.iter().map(status_range).collect();
-                ranges.map_or(unknown, |ranges| Js::Tests(vec![(0, Test::Status(ranges))]))
+                let ranges = arguments.iter().map(status_range);
+                Js::Tests(vec![(0, Test::Status(ranges.collect::<Option<_>>()?))])
             }
             "http.file" => Js::object(vec![
                 (FILE.to_owned(), argument(0)),
                 ("name".to_owned(), argument(1)),
                 ("type".to_owned(), argument(2)),
             ]),
-            _ => unknown,
-        }
+            _ => return None,
+        })
     }
 
     fn send_batch(&mut self, requests: &Js<'t>, node: Node<'t>, site: &Span) -> Js<'t> {
@@ -166,13 +163,11 @@ impl<'t> Script<'_, 't> {
                     let mut text = Text::default();
                     for (name, value) in cookies.iter() {
                         let value = value.get("value").unwrap_or(value);
-                        text.push_str(if text.is_empty() { "" } else { "; " });
-                        text.push_str(&format!("{name}="));
-                        text.append(self.text_of_value(value));
+                        text.push_pair("; ", name, self.text_of_value(value));
                     }
                     exchange.headers.push(Header::new("Cookie", text));
                 }
-                ("timeout", value) => exchange.timeout = read_duration(value, 1e-3),
+                ("timeout", value) => exchange.timeout = read_duration(value),
                 ("redirects", Js::Number(number)) => {
                     exchange.redirects = number.clamp(0.0, 50.0) as u32;
                 }
@@ -225,16 +220,11 @@ impl<'t> Script<'_, 't> {
                         value => vec![value.clone()],
                     };
                     for value in values {
-                        let sign = if text.is_empty() { "" } else { "&" };
-                        text.push_str(&format!("{sign}{}=", form_encode(name)));
-                        text.append(self.text_of_value(&value).map_literals(form_encode));
+                        let value = self.text_of_value(&value).map_literals(form_encode);
+                        text.push_pair("&", &form_encode(name), value);
                     }
                 }
-                if exchange.header("content-type").is_none() {
-                    exchange
-                        .headers
-                        .push(Header::new("Content-Type", URL_ENCODED));
-                }
+                exchange.imply_form();
                 exchange.body = Body::Text(text);
             }
             Js::Data(data) => {
@@ -259,17 +249,15 @@ impl<'t> Script<'_, 't> {
                 content: self.text_of_value(value),
                 ..Part::default()
             },
-            Some(content) => Part {
-                name: Text::literal(name),
-                file_name: Some(Text::literal(
-                    text(value.get("name")).unwrap_or_else(|| "file".to_owned()),
-                )),
-                content_type: text(value.get("type")),
-                content: match content {
-                    Js::Text(text) => text.clone(),
-                    _ => Text::literal(PLACEHOLDER),
-                },
-            },
+            Some(content) => {
+                let file_name = text(value.get("name")).unwrap_or_else(|| "file".to_owned());
+                let mut part = Part::placeholder(name, file_name);
+                part.content_type = text(value.get("type"));
+                if let Js::Text(text) = content {
+                    part.content = text.clone();
+                }
+                part
+            }
         }
     }
 }
@@ -282,7 +270,7 @@ pub(super) fn head_of(node: Node<'_>) -> Span {
 }
 
 /// Reads `200` or `{ min: 200, max: 299 }`.
-fn status_range(value: &Js<'_>) -> Option<(u16, u16)> {
+pub(super) fn status_range(value: &Js<'_>) -> Option<(u16, u16)> {
     let status = |value: &Js<'_>| {
         value
             .as_number()
@@ -295,32 +283,18 @@ fn status_range(value: &Js<'_>) -> Option<(u16, u16)> {
     (min <= max).then_some((min as u16, max as u16 + 1))
 }
 
-/// Reads a time such as `1m30s`, or a number of units of so many seconds.
-pub(super) fn read_duration(value: &Js<'_>, unit: f64) -> Option<Duration> {
-    let seconds = if let Js::Number(number) = value {
-        number * unit
+/// Reads a time such as `1m30s`, or a number of milliseconds.
+pub(super) fn read_duration(value: &Js<'_>) -> Option<Duration> {
+    let seconds = if let Js::Number(millis) = value {
+        millis / 1e3
     } else {
-        let text = value.as_str()?.trim();
-        let mut rest = text;
-        let mut seconds = 0.0;
-        while !rest.is_empty() {
-            let end = rest.find(|letter: char| letter.is_ascii_alphabetic())?;
-            let number: f64 = rest[..end].trim().parse().ok()?;
-            let after = &rest[end..];
-            let length = after.find(|letter: char| !letter.is_ascii_alphabetic());
-            let (word, more) = after.split_at(length.unwrap_or(after.len()));
-            seconds += number
-                * match word {
-                    "ms" => 1e-3,
-                    "s" => 1.0,
-                    "m" => 60.0,
-                    "h" => 3600.0,
-                    "d" => 86_400.0,
-                    _ => return None,
-                };
-            rest = more;
-        }
-        seconds
+        let time: jiff::Span = value.as_str()?.trim().parse().ok()?;
+        let time = time
+            .to_duration(jiff::SpanRelativeTo::days_are_24_hours())
+            .ok()?;
+        time.as_secs_f64()
     };
-    ((0.0..1e8).contains(&seconds)).then(|| Duration::from_secs_f64(seconds))
+    (0.0..1e8)
+        .contains(&seconds)
+        .then(|| Duration::from_secs_f64(seconds))
 }

@@ -1,12 +1,13 @@
 //! The state of a walk over a script, and the calls of its functions that it is in. Nothing is run.
 
 use super::names::{Names, parameters_of};
-use super::syntax::{children_of, inner_of, span_of, text_of};
 use super::value::{Js, Test};
 use crate::import::migration::Migration;
 use crate::import::recording::Runs;
 use crate::import::source::Span;
+use crate::import::syntax::{children_of, inner_of, span_of, text_of};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::time::Duration;
 use tree_sitter::Node;
 
@@ -23,7 +24,7 @@ pub(super) struct Frame<'t> {
     pub(super) function: usize,
     /// The frame in which the function is written.
     pub(super) parent: usize,
-    this: Option<Js<'t>>,
+    this: Option<Rc<Js<'t>>>,
     pub(super) parameters: Vec<(String, Js<'t>)>,
     /// The call, where it has arguments.
     site: Option<Span>,
@@ -178,7 +179,7 @@ impl<'s, 't> Script<'s, 't> {
         &mut self,
         function: Node<'t>,
         parent: usize,
-        this: Option<Js<'t>>,
+        this: Option<Rc<Js<'t>>>,
         arguments: &[Js<'t>],
         site: Option<Span>,
     ) -> usize {
@@ -211,12 +212,12 @@ impl<'s, 't> Script<'s, 't> {
         self.frames[frame].site.clone()
     }
 
-    pub(super) fn set_this(&mut self, frame: usize, this: Js<'t>) {
+    pub(super) fn set_this(&mut self, frame: usize, this: Rc<Js<'t>>) {
         self.frames[frame].this = Some(this);
     }
 
     /// Returns what `this` is in a frame.
-    pub(super) fn this(&self, mut frame: usize) -> Option<Js<'t>> {
+    pub(super) fn this(&self, mut frame: usize) -> Option<Rc<Js<'t>>> {
         while self.frames[frame].this.is_none() && frame != 0 {
             frame = self.frames[frame].parent;
         }

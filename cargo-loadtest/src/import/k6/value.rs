@@ -1,9 +1,7 @@
 //! Values of a script, as far as they are known without running it.
 
 use super::script::Script;
-use crate::import::recording::{
-    AnswerCheck, FeedOrder, Key, Origin, PageFind, Piece, RunValue, Text,
-};
+use crate::import::recording::{AnswerCheck, FeedOrder, Key, Origin, Piece, RunValue, Text};
 use crate::import::source::Span;
 use crate::import::text::escape_json;
 use std::rc::Rc;
@@ -53,11 +51,7 @@ pub(super) enum Js<'t> {
     /// A row, or a part of one.
     Row(usize, Option<String>),
     /// A number that is drawn.
-    Random {
-        low: f64,
-        high: f64,
-        is_whole: bool,
-    },
+    Random(Random),
     /// A number that a run knows.
     Counter(RunValue),
     /// True with this probability.
@@ -72,6 +66,26 @@ pub(super) enum Js<'t> {
     Pattern(String),
     /// Only code knows it.
     Unknown(Span),
+}
+
+/// A number that is drawn between two others, the second of which is not included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Random {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) is_whole: bool,
+}
+
+impl Random {
+    /// Returns a whole number from one to another.
+    pub(super) fn whole(low: f64, high: f64) -> Self {
+        let (low, high, is_whole) = (low.floor(), high.ceil(), true);
+        Self {
+            low,
+            high,
+            is_whole,
+        }
+    }
 }
 
 /// A part of an answer.
@@ -220,17 +234,7 @@ impl<'t> Script<'_, 't> {
             Js::Number(number) => Text::literal(show_number(*number)),
             Js::Variable(_, Some(value)) => self.text_of_value(value),
             Js::Variable(name, None) => self.migration.variable(name),
-            Js::List(items) => {
-                let mut text = Text::default();
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        text.push_str(",");
-                    }
-                    let item = self.text_of_value(item);
-                    text.append(item);
-                }
-                text
-            }
+            Js::List(items) => Text::join(items.iter().map(|item| self.text_of_value(item)), ","),
             value => match self.piece_of_value(value, false) {
                 Some(text) => text,
                 None => self.unknown_text(value),
@@ -249,30 +253,14 @@ impl<'t> Script<'_, 't> {
                 self.migration.refer(from, is_bare)
             }
             Js::Found(origin) => self.migration.refer(origin.clone(), false),
-            Js::Row(feed, column) => Text::from_iter([Piece::Run(RunValue::Row {
-                feed: *feed,
-                column: column.clone(),
-            })]),
-            Js::Counter(value) => Text::from_iter([Piece::Run(value.clone())]),
-            Js::Random {
-                low,
-                high,
-                is_whole: true,
-            } => {
-                let feed = self.number_feed(*low, *high, FeedOrder::Random)?;
-                Text::from_iter([Piece::Run(RunValue::Row { feed, column: None })])
+            Js::Row(feed, column) => Text::row(*feed, column.clone()),
+            Js::Counter(value) => Piece::Run(value.clone()).into(),
+            Js::Random(drawn) if drawn.is_whole => {
+                let feed = self.number_feed(drawn.low, drawn.high, FeedOrder::Random)?;
+                Text::row(feed, None)
             }
             Js::Part(exchange, Part::Selection(name)) => {
-                let find = PageFind::Field {
-                    name: name.clone(),
-                    number: 0,
-                };
-                let from = Origin::Page {
-                    exchange: *exchange,
-                    part: None,
-                    find,
-                };
-                self.migration.refer(from, false)
+                self.migration.refer(Origin::field(*exchange, name), false)
             }
             _ => return None,
         })

@@ -4,9 +4,9 @@ use super::bindings::is_loop;
 use super::conditions::{compare, is_success, opposite, tests_of};
 use super::names::is_class;
 use super::script::Script;
-use super::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
 use super::value::{Js, Test};
 use crate::import::recording::Runs;
+use crate::import::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
 use crate::import::text::quote_name;
 use tree_sitter::Node;
 

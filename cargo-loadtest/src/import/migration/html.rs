@@ -1,36 +1,27 @@
 //! Patterns that take a value out of text, where that is the text between two others.
 
-use crate::import::recording::{Origin, PageFind};
+use crate::import::recording::Origin;
+use regex_syntax::hir::{Hir, HirKind};
 
-/// Returns the source of a value that a regular expression has in its first group: the field of a page, or the text
+/// Returns the source of a value that a regular expression has in its only group: the field of a page, or the text
 /// between two others.
 pub(crate) fn find_in_pattern(exchange: usize, pattern: &str) -> Option<Origin> {
-    let (before, group, after) = split_pattern(pattern)?;
-    let is_any = [
-        ".*?",
-        ".+?",
-        ".*",
-        ".+",
-        "[^\"]*",
-        "[^\"]+",
-        "[^']*",
-        "[^']+",
-        "[^<]*",
-        "[^<]+",
-        "[^&]+",
-        "[^&]*",
-        "\\d+",
-        "\\w+",
-        "[0-9]+",
-        "[a-z0-9]+",
-        "[A-Za-z0-9]+",
-        "[\\w-]+",
-        "[^\"]+?",
-        "[^\"]*?",
-    ];
-    is_any.contains(&group).then_some(())?;
-    let (before, after) = (literal_of(before)?, literal_of(after)?);
-    find_between(exchange, &before, &after)
+    let parsed = regex_syntax::parse(pattern).ok()?;
+    let HirKind::Concat(parts) = parsed.kind() else {
+        return None;
+    };
+    let [before, group, after] = parts.as_slice() else {
+        return None;
+    };
+    // Text of any length, which ends where the text after it begins.
+    let HirKind::Capture(group) = group.kind() else {
+        return None;
+    };
+    let HirKind::Repetition(repeated) = group.sub.kind() else {
+        return None;
+    };
+    matches!(repeated.sub.kind(), HirKind::Class(_)).then_some(())?;
+    find_between(exchange, literal_of(before)?, literal_of(after)?)
 }
 
 /// Returns the source of a value between two texts.
@@ -39,15 +30,7 @@ pub(crate) fn find_between(exchange: usize, before: &str, after: &str) -> Option
         return None;
     }
     if let Some(name) = field_of(before) {
-        let find = PageFind::Field {
-            name: name.to_owned(),
-            number: 0,
-        };
-        return Some(Origin::Page {
-            exchange,
-            part: None,
-            find,
-        });
+        return Some(Origin::field(exchange, name));
     }
     Some(Origin::Between {
         exchange,
@@ -67,48 +50,18 @@ fn field_of(before: &str) -> Option<&str> {
     (!name.is_empty() && !rest.contains('>')).then_some(name)
 }
 
-/// Splits a pattern around its only group.
-fn split_pattern(pattern: &str) -> Option<(&str, &str, &str)> {
-    let mut open = None;
-    let mut escaped = false;
-    for (at, letter) in pattern.char_indices() {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '(' if open.is_none() => open = Some(at),
-            '(' => return None,
-            ')' => {
-                let open = open?;
-                return Some((&pattern[..open], &pattern[open + 1..at], &pattern[at + 1..]));
-            }
-            _ => {}
-        }
+/// Returns the text that a pattern is, where it is no more than that.
+fn literal_of(pattern: &Hir) -> Option<&str> {
+    match pattern.kind() {
+        HirKind::Literal(literal) => str::from_utf8(&literal.0).ok(),
+        _ => None,
     }
-    None
-}
-
-/// Returns the text that a pattern is, where it has no more than escapes.
-fn literal_of(pattern: &str) -> Option<String> {
-    let mut text = String::new();
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => match letters.next()? {
-                escaped if escaped.is_ascii_alphanumeric() => return None,
-                escaped => text.push(escaped),
-            },
-            '.' | '*' | '+' | '?' | '[' | ']' | '{' | '}' | '(' | ')' | '|' | '^' | '$' => {
-                return None;
-            }
-            letter => text.push(letter),
-        }
-    }
-    Some(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::recording::PageFind;
 
     #[test]
     fn a_pattern_with_one_group_is_a_text_between_others() {
@@ -121,8 +74,21 @@ mod tests {
             found(r"id\.(\d+)&"),
             Some(Origin::Between { before, after, .. }) if before == "id." && after == "&"
         ));
+        assert!(matches!(
+            found(r#""etag":"([a-f0-9-]{8,36})""#),
+            Some(Origin::Between { before, after, .. }) if before == r#""etag":""# && after == "\""
+        ));
         for other in [
-            "a(b)c", "(.*)x", "x(.*)", "a.(.*)b", "a(x)(y)", "", "a((.*))b", "a(.*",
+            "a(b)c",
+            "a([0-9]|x)c",
+            "a((?:bc)+)d",
+            "(.*)x",
+            "x(.*)",
+            "a.(.*)b",
+            "a(x)(y)",
+            "",
+            "a((.*))b",
+            "a(.*",
         ] {
             assert_eq!(found(other), None, "{other}");
         }

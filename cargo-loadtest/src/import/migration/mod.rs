@@ -1,22 +1,28 @@
 //! The recording that readers of load tests of other tools make: values by name, code that is left, whole URLs.
 
 mod html;
+mod load;
 mod url;
 
 use super::naming::{field_name, unique};
 use super::recording::{
-    CodePart, Confidence, Constant, Exchange, Feed, Group, Origin, Piece, Recording, Reference,
-    Runs, SOMEWHERE, Secret, Text,
+    CodePart, Confidence, Constant, Exchange, Feed, FeedOrder, FeedSource, Group, Origin, Piece,
+    Recording, Reference, ReferenceNumbers, Runs, SOMEWHERE, Secret, Text,
 };
 use super::source::{Note, Span};
 use super::text::quote_name;
 pub(super) use html::{find_between, find_in_pattern};
+pub(super) use load::{load_of_stages, round};
 use loadtest_model::definition::{Think, ThinkLaw};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
+pub(super) use url::{parse_origin, split_authority, split_credentials};
 
 /// The value of a constant that users have to write.
 const UNKNOWN: &str = "unknown";
+/// Most numbers of test data.
+pub(super) const MOST_NUMBERS: i64 = 1_000_000;
+
 /// The longest name of a constant.
 const LONGEST_NAME: usize = 40;
 
@@ -29,7 +35,7 @@ pub(super) struct Migration {
     constants: HashMap<String, usize>,
     expressions: Vec<String>,
     names: HashSet<String>,
-    references: HashMap<(Origin, bool, &'static str), usize>,
+    references: ReferenceNumbers,
     feeds: HashMap<String, usize>,
     noted: HashSet<String>,
     /// Pauses of the scenario: the exchange that each is made as often as, and true for one before it.
@@ -103,20 +109,17 @@ impl Migration {
         from: Origin,
         is_bare: bool,
         confidence: Confidence,
-        why: &'static str,
+        why: &str,
     ) -> Text {
-        let references = &mut self.recording.references;
-        let key = (from.clone(), is_bare, why);
-        let number = *self.references.entry(key).or_insert_with(|| {
-            references.push(Reference {
-                from,
-                is_bare,
-                confidence,
-                why: why.to_owned(),
-            });
-            references.len() - 1
-        });
-        Text::reference(number)
+        let why = why.to_owned();
+        let reference = Reference {
+            from,
+            is_bare,
+            confidence,
+            why,
+        };
+        self.references
+            .refer(reference, &mut self.recording.references)
     }
 
     /// Adds a pause that is made as often as an exchange: before it, or after it.
@@ -161,6 +164,19 @@ impl Migration {
         })
     }
 
+    /// Adds the numbers of a range as test data, both included.
+    pub(super) fn number_feed(
+        &mut self,
+        name: &str,
+        (low, high): (i64, i64),
+        order: FeedOrder,
+    ) -> Option<usize> {
+        let is_fit = low <= high && high.checked_sub(low)? <= MOST_NUMBERS;
+        is_fit.then_some(())?;
+        let feed = Feed::new(name, FeedSource::Numbers(low, high), order);
+        Some(self.feed(format!("{name} {low}..{high} {order:?}"), feed))
+    }
+
     /// Leaves a part of the scenario as a comment.
     pub(super) fn leave_code(&mut self, span: Span, text: &str, what: &str) {
         let part = CodePart {
@@ -200,8 +216,9 @@ impl Migration {
             part.exchange = Some(number);
             self.recording.code.push(part);
         }
-        if matches!(exchange.target.pieces().first(), Some(Piece::Constant(_))) {
-            self.recording.mark_addresses(&exchange.target);
+        // At the start of a target, the value is a path.
+        if let Some(Piece::Constant(at)) = exchange.target.pieces().first() {
+            self.recording.constants[*at].value = format!("/{UNKNOWN}");
         }
         let mut noted = HashSet::new();
         for text in exchange.texts() {
@@ -304,7 +321,6 @@ impl Migration {
             recording.notes.push(Note::new(first.span.clone(), words));
         }
         recording.drop_unused();
-        recording.drop_unused_constants();
         let constants = recording.choose_base();
         for (origin, span) in self.hosts {
             let host = origin.split_once("://").map_or(&*origin, |(_, host)| host);
@@ -352,42 +368,5 @@ fn add_pauses(one: Think, other: Think) -> Think {
             mean: one.mean() + other.mean(),
             deviation: Duration::from_secs_f64(deviation(one).hypot(deviation(other))),
         },
-    }
-}
-
-impl Recording {
-    /// Gives constants at the start of targets a value that is a path.
-    fn mark_addresses(&mut self, target: &Text) {
-        if let Some(Piece::Constant(at)) = target.pieces().first() {
-            self.constants[*at].value = format!("/{UNKNOWN}");
-        }
-    }
-
-    /// Removes the constants that no request uses.
-    fn drop_unused_constants(&mut self) {
-        let texts = self.exchanges.iter().flat_map(Exchange::texts);
-        let used: HashSet<usize> = texts
-            .flat_map(Text::pieces)
-            .filter_map(|piece| match piece {
-                Piece::Constant(at) => Some(*at),
-                _ => None,
-            })
-            .collect();
-        let mut renumbered = HashMap::new();
-        let mut kept = Vec::new();
-        for (number, constant) in self.constants.drain(..).enumerate() {
-            if used.contains(&number) {
-                renumbered.insert(number, kept.len());
-                kept.push(constant);
-            }
-        }
-        self.constants = kept;
-        for text in self.exchanges.iter_mut().flat_map(Exchange::texts_mut) {
-            let pieces = text.pieces().iter().map(|piece| match piece {
-                Piece::Constant(at) => Piece::Constant(renumbered[at]),
-                piece => piece.clone(),
-            });
-            *text = pieces.collect();
-        }
     }
 }

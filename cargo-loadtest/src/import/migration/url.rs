@@ -68,7 +68,7 @@ fn encode_target(target: &Text) -> Text {
 }
 
 /// Splits host and port from what follows them: a slash, or a value that is a path.
-fn split_authority(text: &Text) -> (Text, Text) {
+pub(crate) fn split_authority(text: &Text) -> (Text, Text) {
     let (mut authority, mut target) = (Text::default(), Text::default());
     for piece in text.pieces() {
         match piece {
@@ -98,20 +98,33 @@ fn is_whole_host(authority: &Text) -> bool {
 
 impl UrlParts {
     fn set_authority(&mut self, scheme: &str, authority: &Text) -> Result<(), String> {
-        let (who, host) = match authority.split_once("@") {
-            Some((who, host)) => (Some(who), host),
-            None => (None, authority.clone()),
-        };
-        self.credentials = who.map(Credentials::of_url);
+        let (credentials, host) = split_credentials(authority);
+        self.credentials = credentials;
         let Some(host) = host.as_literal() else {
             let mut origin = Text::literal(format!("{scheme}://"));
             origin.append(host);
             self.variables = Some(origin);
             return Ok(());
         };
-        let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()))
-            .map_err(|error| format!("the host of this URL is not valid ({error})"))?;
-        self.origin = url.origin().ascii_serialization();
+        self.origin = parse_origin(scheme, host)?;
         Ok(())
     }
+}
+
+/// Splits what a URL has before its host from the host.
+pub(crate) fn split_credentials(authority: &Text) -> (Option<Credentials>, Text) {
+    match authority.split_once("@") {
+        Some((who, host)) => (Some(Credentials::of_url(who)), host),
+        None => (None, authority.clone()),
+    }
+}
+
+/// Returns the origin of a host, which may have a port.
+///
+/// # Errors
+/// The reason why this is no host.
+pub(crate) fn parse_origin(scheme: &str, host: &str) -> Result<String, String> {
+    let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()))
+        .map_err(|error| format!("the host of this URL is not valid ({error})"))?;
+    Ok(url.origin().ascii_serialization())
 }

@@ -8,11 +8,8 @@ use super::parameters::Parameter;
 use super::style::ValueStyle;
 use super::swagger;
 use crate::import::document::Node;
-use crate::import::recording::{BOUNDARY, Body, Part, Text};
+use crate::import::recording::{BOUNDARY, Body, PLACEHOLDER, Part, Text};
 use crate::import::text::form_encode;
-
-/// Content of each file that is sent.
-const FILE: &str = "loadtest";
 
 /// A body, and the header with its type.
 #[derive(Debug, Default)]
@@ -80,7 +77,9 @@ fn write_content<'a>(
         MediaKind::Form if is_object => Some(write_form(document, &content)),
         MediaKind::Multipart if is_object => Some(write_multipart(document, &content)),
         MediaKind::Multipart => None,
-        MediaKind::Bytes if !is_text => Some((Body::Text(FILE.into()), content.media_type.clone())),
+        MediaKind::Bytes if !is_text => {
+            Some((Body::Text(PLACEHOLDER.into()), content.media_type.clone()))
+        }
         _ => content
             .to_text()
             .map(|text| (Body::Text(text), content.media_type.clone())),
@@ -129,17 +128,10 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
             value => vec![(name.clone(), value.to_text())],
         };
         for (name, value) in pairs {
-            let separator = if form.is_empty() { "" } else { "&" };
-            form.push_str(&format!("{separator}{}=", form_encode(&name)));
-            form.append(value.map_literals(form_encode));
+            form.push_pair("&", &form_encode(&name), value.map_literals(form_encode));
         }
     }
-    let body = if form.is_empty() {
-        Body::None
-    } else {
-        Body::Text(form)
-    };
-    (body, content.media_type.clone())
+    (Body::of_text(form), content.media_type.clone())
 }
 
 fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
@@ -190,9 +182,7 @@ fn is_file<'a>(document: &ApiDocument<'a>, property: &'a Node<'a>) -> bool {
 fn make_file(name: &str, content_type: Option<&str>) -> Part {
     let content_type = content_type.unwrap_or("application/octet-stream");
     Part {
-        name: name.into(),
-        file_name: Some("example".into()),
         content_type: Some(content_type.to_owned()),
-        content: FILE.into(),
+        ..Part::placeholder(name, "example")
     }
 }

@@ -83,77 +83,64 @@ fn find_places<'a>(
     number: usize,
     draft: &RequestDraft<'a>,
 ) -> Vec<(String, SharedPlace)> {
-    let mut found = Vec::new();
-    let mut add = |constant: Option<String>, parameter: &str, place, text: &Text| {
-        let value = text.as_literal().map(percent_decode);
-        // A run encodes the value, but for slashes.
-        let is_plain = |value: &String| {
-            let is_letter = |letter: char| !letter.is_control() && !"/{}".contains(letter);
-            let is_same = match place {
-                ValuePlace::Header(_) => text.as_literal() == Some(value),
-                _ => text.as_literal() == Some(&escape_url(value)),
-            };
-            let is_open = !value.is_empty() && !looks_secret(value);
-            is_open && value.chars().all(is_letter) && is_same
-        };
-        if let (Some(constant), Some(value)) = (constant, value.filter(is_plain)) {
-            let parameter = parameter.to_owned();
-            found.push((
-                constant,
-                SharedPlace {
-                    draft: number,
-                    place,
-                    parameter,
-                    value,
-                },
-            ));
-        }
-    };
-    for (at, piece) in draft.path.iter().enumerate() {
-        if let PathPiece::Value {
+    let in_path = draft.path.iter().enumerate().filter_map(|(at, piece)| {
+        let PathPiece::Value {
             name,
             text,
             is_fixed,
         } = piece
-            && !draft.answered.contains(&at)
-            && (!is_fixed || document.given_value(name).is_some())
-        {
-            add(
-                name_path_constant(draft, at, name),
-                name,
-                ValuePlace::Path(at),
-                text,
-            );
-        }
-    }
-    for parameter in &draft.parameters {
-        let is_given = parameter.is_given(document);
-        let is_made_up = parameter.is_required() && !parameter.has_fixed_values(document);
-        let name = parameter.name;
-        let constant = (!is_general(name)).then(|| constant_name(name));
-        if !is_given && !is_made_up {
-            continue;
-        }
-        let in_list = |list: &[(String, Text)], name: &str| {
-            let mut known = list
-                .iter()
-                .enumerate()
-                .filter(|(_, (known, _))| known == name);
-            let one = known.next();
-            one.filter(|_| known.next().is_none())
-                .map(|(at, (_, text))| (at, text.clone()))
+        else {
+            return None;
         };
-        if parameter.place == "query"
-            && let Some((at, text)) = in_list(&draft.query, &escape_url(name))
-        {
-            add(constant, name, ValuePlace::Query(at), &text);
-        } else if parameter.place == "header"
-            && let Some((at, text)) = in_list(&draft.headers, name)
-        {
-            add(constant, name, ValuePlace::Header(at), &text);
-        }
-    }
-    found
+        let is_given = !is_fixed || document.given_value(name).is_some();
+        let constant = name_path_constant(draft, at, name)?;
+        let is_open = is_given && !draft.answered.contains(&at);
+        is_open.then_some((constant, name.as_str(), ValuePlace::Path(at), text))
+    });
+    let others = draft.parameters.iter().filter_map(|parameter| {
+        let name = parameter.name;
+        let is_made_up = parameter.is_required() && !parameter.has_fixed_values(document);
+        let is_open = (parameter.is_given(document) || is_made_up) && !is_general(name);
+        let place: fn(usize) -> ValuePlace;
+        let (list, sent) = match parameter.place {
+            "query" => {
+                place = ValuePlace::Query;
+                (&draft.query, escape_url(name))
+            }
+            "header" => {
+                place = ValuePlace::Header;
+                (&draft.headers, name.to_owned())
+            }
+            _ => return None,
+        };
+        let mut known = list.iter().enumerate();
+        let (at, (_, text)) = known.find(|(_, (known, _))| *known == sent)?;
+        let is_only = known.all(|(_, (known, _))| *known != sent);
+        (is_open && is_only).then(|| (constant_name(name), name, place(at), text))
+    });
+    let places = in_path.chain(others);
+    let places = places.filter_map(|(constant, parameter, place, text)| {
+        let place = SharedPlace {
+            draft: number,
+            place,
+            parameter: parameter.to_owned(),
+            value: plain_value(text, place)?,
+        };
+        Some((constant, place))
+    });
+    places.collect()
+}
+
+/// Returns a value that a constant can have: a run encodes it, but for slashes.
+fn plain_value(text: &Text, place: ValuePlace) -> Option<String> {
+    let value = percent_decode(text.as_literal()?);
+    let sent = match place {
+        ValuePlace::Header(_) => value.clone(),
+        _ => escape_url(&value),
+    };
+    let is_letter = |letter: char| !letter.is_control() && !"/{}".contains(letter);
+    let is_plain = text.as_literal() == Some(&sent) && value.chars().all(is_letter);
+    (is_plain && !value.is_empty() && !looks_secret(&value)).then_some(value)
 }
 
 fn is_general(name: &str) -> bool {

@@ -4,10 +4,9 @@ use super::document::ApiDocument;
 use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_example};
 use super::parameters::find_example;
 use crate::import::document::Node;
-use crate::import::recording::Text;
+use crate::import::recording::{Text, is_json};
 use crate::import::secrets::is_secret_name;
-
-pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
+use crate::import::text::URL_ENCODED;
 
 /// Kind of a media type, the best understood first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -114,31 +113,33 @@ pub(super) fn read_value<'a>(
         return None;
     }
     if direction == Direction::Request {
-        hide_secrets(document, &mut value);
+        hide_secrets(document, &mut value, "", "");
     }
     Some(value)
 }
 
-/// Replaces values by secrets where the names of fields say so.
-pub(super) fn hide_secrets(document: &ApiDocument<'_>, value: &mut ExampleValue) {
+/// Replaces values by secrets where their name, or those of fields in them, say so.
+pub(super) fn hide_secrets(
+    document: &ApiDocument<'_>,
+    value: &mut ExampleValue,
+    name: &str,
+    what: &str,
+) {
     match value {
+        ExampleValue::Text(text) if is_secret_name(name) => {
+            if let Some(literal) = text.as_literal().filter(|text| !text.is_empty()) {
+                *text = document.hide_value(literal, name, what);
+            }
+        }
         ExampleValue::List(items) => {
-            for item in items.iter_mut() {
-                hide_secrets(document, item);
+            for item in items {
+                hide_secrets(document, item, name, what);
             }
         }
         ExampleValue::Object(fields) => {
             for (name, value) in fields {
-                let text = match &*value {
-                    ExampleValue::Text(text) if is_secret_name(name) => text.as_literal(),
-                    _ => None,
-                };
-                if let Some(text) = text.filter(|text| !text.is_empty()) {
-                    let what = format!("`{name}` in requests");
-                    *value = ExampleValue::Text(document.hide_value(text, name, &what));
-                } else {
-                    hide_secrets(document, value);
-                }
+                let what = format!("`{name}` in requests");
+                hide_secrets(document, value, name, &what);
             }
         }
         _ => {}
@@ -184,6 +185,5 @@ impl Content<'_> {
 }
 
 fn is_json_document(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '['])
-        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    text.trim_start().starts_with(['{', '[']) && is_json(text)
 }

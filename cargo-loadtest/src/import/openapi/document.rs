@@ -7,6 +7,7 @@ use crate::import::document::{self, Field, Node};
 use crate::import::recording::{Secret, Text};
 use crate::import::secrets::variable;
 use crate::import::source::{Mistake, Note, Span};
+use crate::import::text::percent_decode;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -206,7 +207,7 @@ impl<'a> ApiDocument<'a> {
 
     /// Resolves a pointer (RFC 6901).
     fn resolve_pointer(&self, pointer: &str) -> Option<&'a Node<'a>> {
-        let pointer = decode_pointer(pointer);
+        let pointer = percent_decode(pointer);
         if pointer.is_empty() {
             return Some(self.root);
         }
@@ -220,12 +221,6 @@ impl<'a> ApiDocument<'a> {
             }
         })
     }
-}
-
-/// Decodes `%41` in a fragment of a URL.
-fn decode_pointer(pointer: &str) -> String {
-    let decoded = percent_encoding::percent_decode_str(pointer);
-    decoded.decode_utf8_lossy().into_owned()
 }
 
 /// Shortens a text to what a line can hold.

@@ -3,12 +3,11 @@
 use super::answer::{Answers, read_answers};
 use super::body::{RequestBody, make_body};
 use super::document::{ApiDocument, shorten};
-use super::names::step_name;
-use super::operations::Operation;
+use super::operations::{Operation, step_name};
 use super::parameters::{Parameter, read_parameters};
 use super::security::{Access, read_access};
 use super::servers::{ServerAddress, Servers};
-use super::style::{escape_url, join_texts};
+use super::style::escape_url;
 use crate::import::recording::{EventStream, Exchange, Header, Text};
 use crate::import::text::{is_token, percent_encode_except};
 use std::collections::HashSet;
@@ -229,15 +228,11 @@ impl<'a> RequestDraft<'a> {
         let accept = accept.then(|| Header::new("accept", "application/json"));
         let sent = self.headers.into_iter();
         let sent = sent.map(|(name, value)| Header::new(name.to_ascii_lowercase(), value));
-        let cookies = self.cookies.into_iter();
-        let cookies = cookies.chain(self.access.cookies).map(|(name, value)| {
-            let mut cookie = Text::literal(format!("{name}="));
-            cookie.append(value);
-            cookie
-        });
-        let cookies: Vec<Text> = cookies.collect();
-        let cookie =
-            (!cookies.is_empty()).then(|| Header::new("cookie", join_texts(&cookies, "; ")));
+        let mut cookies = Text::default();
+        for (name, value) in self.cookies.into_iter().chain(self.access.cookies) {
+            cookies.push_pair("; ", &name, value);
+        }
+        let cookie = (!cookies.is_empty()).then(|| Header::new("cookie", cookies));
         let content_type = self.body.content_type;
         let content_type = content_type.map(|value| Header::new("content-type", value));
         let headers = bearer.into_iter().chain(keys).chain(accept).chain(sent);

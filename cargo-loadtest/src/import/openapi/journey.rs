@@ -3,7 +3,7 @@
 use super::draft::{PathPiece, RequestDraft};
 use super::wants::{WantedPlace, WantedValue, plain_name};
 use crate::import::document::Node;
-use crate::import::recording::Group;
+use crate::import::recording::{Group, order_by_needs};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -61,34 +61,12 @@ pub(super) fn order_journey(
             .push(value.source.draft);
     }
     Journey {
-        order: sort_by_needs(&usual, &needs),
+        order: order_by_needs(&usual, |number| {
+            needs.get(&number).map_or(&[], Vec::as_slice)
+        }),
         groups,
         group_of,
     }
-}
-
-/// Moves each request after all that it needs. In a cycle, some come later than they are needed.
-fn sort_by_needs(usual: &[usize], needs: &HashMap<usize, Vec<usize>>) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut seen = HashSet::new();
-    for first in usual {
-        let mut open = Vec::new();
-        if seen.insert(*first) {
-            open.push((*first, 0));
-        }
-        while let Some((number, done)) = open.pop() {
-            match needs.get(&number).and_then(|needs| needs.get(done)) {
-                Some(needed) => {
-                    open.push((number, done + 1));
-                    if seen.insert(*needed) {
-                        open.push((*needed, 0));
-                    }
-                }
-                None => order.push(number),
-            }
-        }
-    }
-    order
 }
 
 /// Place of a request in a journey.

@@ -12,7 +12,6 @@ mod draft;
 mod example;
 mod journey;
 mod links;
-mod names;
 mod operations;
 mod parameters;
 mod references;

@@ -3,7 +3,9 @@
 use super::OpenApiOptions;
 use super::document::{ApiDocument, shorten};
 use crate::import::document::{Field, Node};
+use crate::import::naming::field_name;
 use crate::import::source::{Mistake, Span};
+use crate::import::text::singular;
 use crate::suggestion::{find_similar, join_names};
 use std::collections::BTreeSet;
 
@@ -15,6 +17,9 @@ pub(super) const METHODS: [&str; 9] = [
 ];
 /// Other fields of a path.
 const PATH_FIELDS: [&str; 5] = ["$ref", "summary", "description", "servers", "parameters"];
+
+/// Signs between a tag and the rest of an identifier.
+const SIGNS: [char; 6] = ['/', '.', ':', '_', '-', '#'];
 
 /// An operation.
 #[derive(Debug, Clone)]
@@ -183,21 +188,9 @@ fn check_patterns(all: &[Operation<'_>], patterns: &[String]) -> Result<(), Mist
 
 /// Returns true for a path of this pattern, in which `*` is any text, also across segments.
 fn matches_path(pattern: &str, path: &str) -> bool {
-    let mut parts = pattern.trim().split('*');
-    let begin = parts.next().unwrap_or_default();
-    let Some(mut rest) = path.strip_prefix(begin) else {
-        return false;
-    };
-    let Some(end) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        let Some(at) = rest.find(part) else {
-            return false;
-        };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(end)
+    let parts: Vec<String> = pattern.trim().split('*').map(regex::escape).collect();
+    let pattern = regex::Regex::new(&format!("^(?s:{})$", parts.join(".*")));
+    pattern.is_ok_and(|pattern| pattern.is_match(path))
 }
 
 impl Operation<'_> {
@@ -232,6 +225,40 @@ impl Operation<'_> {
         });
         is_title || self.id == Some(name)
     }
+}
+
+/// Returns the identifier without the words that its tag, its path and its method say anyway.
+pub(super) fn step_name(operation: &Operation<'_>) -> Option<String> {
+    let id = operation.id?;
+    let id = id.strip_suffix(&generated_suffix(operation)).unwrap_or(id);
+    let tags = operation.tags.iter().map(|tag| topic(tag));
+    let tags: Vec<String> = tags.collect();
+    let mut splits = id.match_indices(SIGNS).filter_map(|(at, sign)| {
+        let rest = id[at + sign.len()..].trim_start_matches(SIGNS);
+        let is_said = tags.contains(&topic(&id[..at]));
+        (is_said && rest.contains(char::is_alphabetic)).then_some(rest)
+    });
+    let rest = splits.next_back().unwrap_or(id);
+    let is_word = !rest.starts_with('/') && !rest.contains("://") && !rest.contains(' ');
+    Some(if is_word {
+        rest.replace('/', " ")
+    } else {
+        rest.to_owned()
+    })
+}
+
+/// Returns what `FastAPI` appends to the name of a function: `_items__id__get`.
+fn generated_suffix(operation: &Operation<'_>) -> String {
+    let is_sign = |letter: char| !letter.is_alphanumeric() && letter != '_';
+    let path = operation.path.replace(is_sign, "_");
+    format!("{path}_{}", operation.method.to_lowercase())
+}
+
+/// Returns a tag in the form in which it may begin an identifier.
+fn topic(tag: &str) -> String {
+    let word = field_name(tag);
+    let word = word.strip_suffix("_controller").unwrap_or(&word);
+    singular(word)
 }
 
 #[cfg(test)]

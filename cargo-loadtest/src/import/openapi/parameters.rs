@@ -7,7 +7,7 @@ use super::example::{Direction, ExampleMaker, ExampleValue, MergedSchema, read_e
 use super::operations::{Operation, suggest_known};
 use super::style::ValueStyle;
 use crate::import::document::{Node, Value};
-use crate::import::secrets::{is_secret_name, is_secret_number};
+use crate::import::secrets::is_secret_number;
 use crate::import::source::Mistake;
 use std::collections::BTreeSet;
 
@@ -169,26 +169,12 @@ impl<'a> Parameter<'a> {
 
     /// Replaces a value by a secret if the name of the parameter says so.
     fn hide_value(&self, document: &ApiDocument<'a>, value: &mut ExampleValue) {
-        let text = match &*value {
-            ExampleValue::Text(text) if is_secret_name(self.name) => text.as_literal(),
-            ExampleValue::Number(number) if is_secret_number(self.name, number) => {
-                Some(number.as_str())
-            }
-            _ => None,
-        };
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let what = format!("the {} parameter `{}`", self.place, shorten(self.name));
-            *value = ExampleValue::Text(document.hide_value(text, self.name, &what));
-            return;
-        }
+        let what = format!("the {} parameter `{}`", self.place, shorten(self.name));
         match value {
-            ExampleValue::List(items) => {
-                for item in items.iter_mut() {
-                    self.hide_value(document, item);
-                }
+            ExampleValue::Number(number) if is_secret_number(self.name, number) => {
+                *value = ExampleValue::Text(document.hide_value(number, self.name, &what));
             }
-            ExampleValue::Object(_) => hide_secrets(document, value),
-            _ => {}
+            value => hide_secrets(document, value, self.name, &what),
         }
     }
 

@@ -4,7 +4,7 @@ use super::document::{ApiDocument, shorten};
 use super::draft::{PathPiece, RequestDraft};
 use super::example::ExampleValue;
 use super::wants::{SourceValue, WantedPlace, WantedValue};
-use crate::import::recording::{Origin, Reference, Text};
+use crate::import::recording::{Origin, Reference, ReferenceNumbers};
 
 /// Replaces values by references, where their source comes earlier.
 pub(super) fn fill_references(
@@ -16,7 +16,7 @@ pub(super) fn fill_references(
     for (position, number) in order.iter().enumerate() {
         positions[*number] = position;
     }
-    let mut references: Vec<Reference> = Vec::new();
+    let (mut numbers, mut references) = (ReferenceNumbers::default(), Vec::new());
     for value in wanted {
         let source = &value.source;
         if positions[source.draft] >= positions[value.user] {
@@ -27,18 +27,13 @@ pub(super) fn fill_references(
             (None, SourceValue::Sent(text)) => text.clone(),
             (None, _) => continue,
             (Some(from), _) => {
-                let mut known = references.iter();
-                let known = known
-                    .position(|known| known.from == from && known.confidence == source.confidence);
-                Text::reference(known.unwrap_or_else(|| {
-                    references.push(Reference {
-                        from,
-                        is_bare: source.is_bare,
-                        confidence: source.confidence,
-                        why: source.why.clone(),
-                    });
-                    references.len() - 1
-                }))
+                let reference = Reference {
+                    from,
+                    is_bare: source.is_bare,
+                    confidence: source.confidence,
+                    why: source.why.clone(),
+                };
+                numbers.refer(reference, &mut references)
             }
         };
         let draft = &mut drafts[value.user];

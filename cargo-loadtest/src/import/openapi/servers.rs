@@ -3,12 +3,10 @@
 use super::document::ApiDocument;
 use super::swagger;
 use crate::import::document::Node;
+use crate::import::recording::SOMEWHERE;
 use crate::import::source::Mistake;
 use std::fmt::Write as _;
 use url::Url;
-
-/// Origin of a service whose document does not name one.
-const UNKNOWN_ORIGIN: &str = "http://127.0.0.1:8080";
 
 /// Address of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +34,7 @@ impl Servers {
         let is_given = base.is_some();
         let documented = find_listed(document, document.root, is_given).unwrap_or_else(|| {
             let words = format!(
-                "the document names no server: `{UNKNOWN_ORIGIN}` is used; `--base-url` sets another one"
+                "the document names no server: `{SOMEWHERE}` is used; `--base-url` sets another one"
             );
             if !is_given {
                 document.warn(&document.start(), words);
@@ -72,7 +70,7 @@ impl Servers {
             .find_map(|node| find_listed(document, node, true));
         match own {
             // Another host stays another one.
-            Some(own) if own.origin == self.documented.origin || own.origin == UNKNOWN_ORIGIN => {
+            Some(own) if own.origin == self.documented.origin || own.origin == SOMEWHERE => {
                 ServerAddress {
                     origin: self.usual.origin.clone(),
                     prefix: if own.prefix == self.documented.prefix {
@@ -102,7 +100,7 @@ fn parse_base(document: &ApiDocument<'_>, text: &str) -> Result<ServerAddress, M
 
 fn unknown_address(prefix: &str) -> ServerAddress {
     ServerAddress {
-        origin: UNKNOWN_ORIGIN.to_owned(),
+        origin: SOMEWHERE.to_owned(),
         prefix: prefix.trim_end_matches('/').to_owned(),
     }
 }
@@ -132,7 +130,7 @@ fn find_listed<'a>(
         let whole = match url.strip_prefix("//") {
             Some(rest) => format!("https://{rest}"),
             None if is_relative => {
-                format!("{UNKNOWN_ORIGIN}/{}", url.trim_start_matches(['.', '/']))
+                format!("{SOMEWHERE}/{}", url.trim_start_matches(['.', '/']))
             }
             None => url.clone(),
         };
@@ -143,7 +141,7 @@ fn find_listed<'a>(
         };
         if is_relative && !is_quiet {
             let words = format!(
-                "the server is relative to the document, whose URL is not known: `{UNKNOWN_ORIGIN}` is used; `--base-url` sets another one"
+                "the server is relative to the document, whose URL is not known: `{SOMEWHERE}` is used; `--base-url` sets another one"
             );
             document.warn(&place, words);
         }

@@ -112,9 +112,7 @@ impl ValueStyle {
     fn split_value(self, value: &ExampleValue, escape: &dyn Fn(&str) -> String) -> Parts {
         let write_item = |value: &ExampleValue| value.to_text().map_literals(escape);
         let write = |value: &ExampleValue| match value {
-            ExampleValue::List(items) => {
-                join_texts(&items.iter().map(write_item).collect::<Vec<_>>(), ",")
-            }
+            ExampleValue::List(items) => Text::join(items.iter().map(write_item), ","),
             _ => write_item(value),
         };
         match value {
@@ -132,7 +130,7 @@ impl ValueStyle {
     fn join_parts(self, parts: &Parts) -> Text {
         match parts {
             Parts::One(text) => text.clone(),
-            Parts::Many(items) => join_texts(items, ","),
+            Parts::Many(items) => Text::join(items.iter().cloned(), ","),
             Parts::Named(fields) => {
                 let between = if self.explodes { "=" } else { "," };
                 let fields = fields.iter().map(|(name, value)| {
@@ -140,7 +138,7 @@ impl ValueStyle {
                     field.append(value.clone());
                     field
                 });
-                join_texts(&fields.collect::<Vec<_>>(), ",")
+                Text::join(fields, ",")
             }
         }
     }
@@ -161,16 +159,6 @@ fn read_collection_format(document: &ApiDocument<'_>, format: &Node<'_>) -> bool
         document.warn(&format.span, words);
     }
     name == "multi"
-}
-
-/// Joins texts with a separator between them.
-pub(super) fn join_texts(texts: &[Text], separator: &str) -> Text {
-    let mut joined = Text::default();
-    for (number, text) in texts.iter().enumerate() {
-        joined.push_str(if number > 0 { separator } else { "" });
-        joined.append(text.clone());
-    }
-    joined
 }
 
 /// Adds `name[key]=value`, as deep as it goes.

@@ -1,12 +1,13 @@
 //! Reads what version 2.0 (Swagger) writes in another place than version 3: servers, bodies and answers.
 
-use super::content::{Content, MediaKind, URL_ENCODED, read_value};
+use super::content::{Content, MediaKind, read_value};
 use super::document::ApiDocument;
 use super::example::{Direction, ExampleValue, read_example};
 use super::operations::Operation;
 use super::parameters::Parameter;
 use crate::import::document::Node;
 use crate::import::source::Span;
+use crate::import::text::URL_ENCODED;
 
 /// Returns the URL of the service, and its place.
 pub(super) fn find_server(root: &Node<'_>) -> Option<(Span, String)> {

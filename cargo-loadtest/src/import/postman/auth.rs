@@ -67,7 +67,7 @@ pub(super) fn apply_auth(
             let what = "the password of the basic credentials";
             let user = reader.variables.resolve(&user, scope);
             let password = resolve_secret(&password, "password", what, reader, scope);
-            remove_header(exchange, "authorization");
+            exchange.remove_header("authorization");
             exchange.credentials = Some(Credentials { user, password });
         }
         "apikey" => {
@@ -80,7 +80,7 @@ pub(super) fn apply_auth(
             if get("in").as_deref() == Some("query") {
                 append_query(exchange, &name, &text);
             } else if is_token(&name) {
-                remove_header(exchange, &name);
+                exchange.remove_header(&name);
                 exchange.headers.push(Header::new(name, text));
             } else {
                 let words = "the name of the API key cannot be a header, and is left out";
@@ -124,26 +124,18 @@ fn resolve_secret(
     }
 }
 
-fn remove_header(exchange: &mut Exchange, name: &str) {
-    exchange
-        .headers
-        .retain(|header| !header.name.eq_ignore_ascii_case(name));
-}
-
 fn set_token(exchange: &mut Exchange, prefix: &str, token: Text) {
     let mut value = Text::literal(prefix);
     if !prefix.is_empty() {
         value.push_str(" ");
     }
     value.append(token);
-    remove_header(exchange, "authorization");
+    exchange.remove_header("authorization");
     exchange.headers.push(Header::new("Authorization", value));
 }
 
 fn append_query(exchange: &mut Exchange, name: &str, value: &Text) {
-    let has_query = exchange.target.split_once("?").is_some();
-    exchange.target.push_str(if has_query { "&" } else { "?" });
-    exchange.target.push_str(&form_encode(name));
-    exchange.target.push_str("=");
-    exchange.target.append(value.map_literals(form_encode));
+    let mut pair = Text::literal(format!("{}=", form_encode(name)));
+    pair.append(value.map_literals(form_encode));
+    exchange.target.push_query(pair);
 }

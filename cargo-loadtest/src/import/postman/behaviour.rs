@@ -30,9 +30,7 @@ pub(super) fn apply_settings(
     } else if let Some(node) = find_setting(items, "maxRedirects")
         && let Some(most) = node.number()
     {
-        let mut all = (0..=MOST_REDIRECTS).rev();
-        let redirects = all.find(|count| f64::from(*count) <= most);
-        exchange.redirects = redirects.unwrap_or(0);
+        exchange.redirects = most.clamp(0.0, f64::from(MOST_REDIRECTS)) as u32;
         if most > f64::from(MOST_REDIRECTS) {
             let words = format!("not more than {MOST_REDIRECTS} redirects can be followed");
             reader.variables.note_place_once(&node.span, words);

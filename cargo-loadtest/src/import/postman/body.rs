@@ -1,12 +1,12 @@
 //! Bodies of every kind, and the type that goes without saying with each.
 
 use super::super::document::Node;
-use super::super::recording::{BOUNDARY, Body, Part, Text};
+use super::super::recording::{BOUNDARY, Body, Part, Text, is_json};
 use super::super::text::{escape_json, form_encode};
 use super::CollectionReader;
 use super::dynamic;
 use super::environment::{is_disabled, name_place, value_text};
-use super::variables::{VariableScope, find_variable, split_variables};
+use super::variables::{VariableScope, find_variable};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use std::collections::BTreeSet;
@@ -131,14 +131,11 @@ fn resolve_json(
 
 /// Removes the comments of JSON, in which each variable stands for a value.
 fn remove_comments(template: &str) -> String {
-    let mut masked = String::new();
-    let (variables, rest) = split_variables(template);
-    for (before, name) in variables {
+    let (mut masked, mut rest) = (String::new(), template);
+    while let Some((before, _, after)) = find_variable(rest) {
         masked.push_str(before);
-        let behind = &template[masked.len()..];
-        let end = behind.find(name).map_or(0, |at| at + name.len());
-        let end = end + behind[end..].find("}}").map_or(0, |at| at + 2);
-        masked.push_str(&"1".repeat(end));
+        masked.push_str(&"1".repeat(rest.len() - before.len() - after.len()));
+        rest = after;
     }
     masked.push_str(rest);
     let collect = CollectOptions {
@@ -177,10 +174,6 @@ fn clean_json(
 fn is_key(rest: &str) -> bool {
     let end = rest.split_once('"').map(|(_, after)| after.trim_start());
     end.is_some_and(|after| after.starts_with(':'))
-}
-
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 /// The state within a text of JSON: in a string, or not.
@@ -236,15 +229,11 @@ fn read_urlencoded(
         let scope = VariableScope { at: &at, ..scope };
         let text = field.get("value").map(value_text).unwrap_or_default();
         let name = form_encode(&reader.fixed_name(&name, scope));
-        let separator = if form.is_empty() { "" } else { "&" };
-        form.push_str(&format!("{separator}{name}="));
         let value = reader.variables.resolve(&text, scope);
-        form.append(value.map_literals(form_encode));
+        form.push_pair("&", &name, value.map_literals(form_encode));
     }
-    if form.is_empty() {
-        return (Body::None, None);
-    }
-    (Body::Text(form), content_type)
+    let content_type = content_type.filter(|_| !form.is_empty());
+    (Body::of_text(form), content_type)
 }
 
 fn read_form(

@@ -15,17 +15,17 @@ pub(super) fn make_value(name: &str, mut feed: impl FnMut(&str, FeedSource) -> u
         Piece::Run(RunValue::Row { feed, column })
     };
     let template = match name {
-        "timestamp" => return Text::from_iter([Piece::Run(RunValue::UnixSeconds)]),
+        "timestamp" => return Piece::Run(RunValue::UnixSeconds).into(),
         "isoTimestamp" | "randomDateRecent" | "randomDatePast" => {
-            return Text::from_iter([Piece::Run(RunValue::Now)]);
+            return Piece::Run(RunValue::Now).into();
         }
-        "randomInt" => return Text::from_iter([row("integer", FeedSource::Numbers(0, 1000))]),
+        "randomInt" => return row("integer", FeedSource::Numbers(0, 1000)).into(),
         name => find_value(name).unwrap_or("word#"),
     };
     if template.contains('|') {
         let texts = template.split('|').map(str::to_owned).collect();
         let name = field_name(name.trim_start_matches("random"));
-        return Text::from_iter([row(&name, FeedSource::Texts(texts))]);
+        return row(&name, FeedSource::Texts(texts)).into();
     }
     let letters = template.chars().map(|letter| match letter {
         '#' => row("number", NUMBERS),

@@ -3,7 +3,6 @@
 //! Scripts are never run, and files never read. Two idioms of scripts are understood: to keep a value of the answer, and
 //! to expect a status. The rest is a note.
 
-mod answers;
 mod auth;
 mod behaviour;
 mod body;
@@ -215,7 +214,7 @@ fn read_exchanges(
         let number = exchange.as_ref().map(|_| reader.recording.exchanges.len());
         if let Some(mut exchange) = exchange {
             (exchange.answer, exchange.expect) =
-                answers::read_answers(entry.item, &after.script.statuses);
+                request::read_answers(entry.item, &after.script.statuses);
             reader.recording.exchanges.push(exchange);
             entries.push(*place);
             for (script, what) in [(before, "pre-request script"), (after, "test script")] {
@@ -248,16 +247,12 @@ fn read_scripts(
         let folder = &collection.folders[number];
         let what = ["the collection", "a folder"][number.min(1)];
         for (event, when) in item_scripts(folder.node).iter().zip(["before", "after"]) {
-            let ScriptIdioms {
-                sets,
-                statuses,
-                effects,
-                ..
-            } = &event.script;
-            if let Some(place) = &event.place
-                && !(sets.is_empty() && statuses.is_empty() && effects.is_empty())
-            {
-                let effects = describe_effects(&event.script);
+            let script = &event.script;
+            let does_something = !script.statuses.is_empty()
+                || !script.sets.is_empty()
+                || !script.effects.is_empty();
+            if let Some(place) = event.place.as_ref().filter(|_| does_something) {
+                let effects = describe_effects(script);
                 let what = format!("the script of {what} {when} each of its requests");
                 reader.note(place, format!("not run: {what}{effects}"));
             }

@@ -1,27 +1,18 @@
 //! One request: method, URL, headers, credentials and body.
 
 use super::super::document::Node;
-use super::super::recording::{Body, Exchange, Header, Piece, Text};
+use super::super::recording::{Answer, Body, Exchange, Header, Piece, Text};
 use super::super::text::is_token;
 use super::behaviour::{apply_settings, find_setting};
 use super::collection::{PostmanCollection, RequestItem};
 use super::environment::{is_disabled, name_place, value_text};
 use super::variables::VariableScope;
-use super::{CollectionReader, auth, body, url};
+use super::{CollectionReader, auth, body, dynamic, url};
 
 /// Methods whose body Postman sends only with `disableBodyPruning`.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];
 /// Redirects that Postman follows.
 pub(super) const REDIRECTS: u32 = 10;
-/// Headers that the sender sets.
-const SENDERS_OWN: [&str; 5] = [
-    "content-length",
-    "connection",
-    "transfer-encoding",
-    "keep-alive",
-    "postman-token",
-];
-
 /// Reads a request; notes one that cannot be sent, and returns nothing.
 pub(super) fn read_request(
     entry: &RequestItem<'_, '_>,
@@ -190,7 +181,11 @@ fn add_header(
             let host = format!("//{}", value.to_ascii_lowercase());
             exchange.origin.ends_with(&host)
         });
-    if SENDERS_OWN.contains(&lower.as_str()) || is_postmans || is_host {
+    let is_senders_own = matches!(
+        lower.as_str(),
+        "content-length" | "connection" | "transfer-encoding" | "keep-alive" | "postman-token"
+    );
+    if is_senders_own || is_postmans || is_host {
         return;
     }
     if !is_token(&name) || has_control(&value) {
@@ -206,4 +201,54 @@ fn has_control(value: &Text) -> bool {
     let is_control = |letter: char| letter.is_ascii_control() && letter != '\t';
     let mut pieces = value.pieces().iter();
     pieces.any(|piece| matches!(piece, Piece::Literal(text) if text.contains(is_control)))
+}
+
+/// Returns the first saved answer of success, and the statuses of success.
+pub(super) fn read_answers(item: &Node<'_>, expected: &[u16]) -> (Option<Answer>, Vec<u16>) {
+    let saved: Vec<(u16, &Node<'_>)> = item
+        .get("response")
+        .map(Node::items)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|response| Some((read_code(response)?, response)))
+        .collect();
+    let mut expect = expected.to_vec();
+    if expect.is_empty() {
+        let codes = saved.iter().map(|(code, _)| *code);
+        expect = codes.filter(|code| *code < 400).collect();
+    }
+    expect.sort_unstable();
+    expect.dedup();
+    let chosen = saved.iter().find(|(code, _)| expect.contains(code));
+    let answer = chosen.map(|(status, response)| read_answer(*status, response));
+    (answer, expect)
+}
+
+fn read_code(response: &Node<'_>) -> Option<u16> {
+    let code = response.get("code")?.scalar()?.parse().ok()?;
+    (200..600).contains(&code).then_some(code)
+}
+
+fn read_answer(status: u16, response: &Node<'_>) -> Answer {
+    let text = response.get("body").map(value_text).unwrap_or_default();
+    let known = dynamic::replace_kinds(&text);
+    let headers = response
+        .get("header")
+        .map(read_answer_headers)
+        .unwrap_or_default();
+    Answer {
+        status,
+        headers,
+        body: known.unwrap_or(text).into_bytes(),
+        is_example: true,
+    }
+}
+
+fn read_answer_headers(list: &Node<'_>) -> Vec<Header> {
+    let headers = list.items().iter().filter_map(|header| {
+        let name = header.text_of("key")?.trim();
+        let text = header.get("value").map(value_text).unwrap_or_default();
+        is_token(name).then(|| Header::new(name, text.trim()))
+    });
+    headers.collect()
 }

@@ -1,6 +1,7 @@
 //! URLs: as a text, or in parts; with variables anywhere.
 
 use super::super::document::Node;
+use super::super::migration::{parse_origin, split_authority, split_credentials};
 use super::super::recording::{Credentials, Piece, SOMEWHERE, Text};
 use super::super::source::Span;
 use super::super::text::percent_encode;
@@ -163,39 +164,17 @@ impl RequestUrl {
         if scheme != "http" && scheme != "https" {
             return Err("this is not HTTP".to_owned());
         }
-        let (authority, path) = split_path(&rest);
-        let (who, host) = match authority.split_once("@") {
-            Some((who, host)) => (Some(who), host),
-            None => (None, authority),
-        };
+        let (authority, path) = split_authority(&rest);
+        let (credentials, host) = split_credentials(&authority);
         let host = host.as_literal().unwrap_or_default().trim();
         if matches!(host, "http:" | "https:") {
             let words = "this URL has two schemes, one of them from a variable";
             return Err(words.to_owned());
         }
-        let url = url::Url::parse(&format!("{scheme}://{host}/"))
-            .map_err(|error| format!("the host of this URL is not valid ({error})"))?;
-        self.origin = url.origin().ascii_serialization();
-        self.credentials = who.map(Credentials::of_url);
+        self.origin = parse_origin(&scheme, host)?;
+        self.credentials = credentials;
         Ok(path)
     }
-}
-
-/// Splits host and port from what follows them.
-fn split_path(text: &Text) -> (Text, Text) {
-    let (mut authority, mut path) = (Text::default(), Text::default());
-    for piece in text.pieces() {
-        match piece {
-            Piece::Literal(text) if path.is_empty() => {
-                let end = text.find(['/', '?', '#']).unwrap_or(text.len());
-                authority.push_str(&text[..end]);
-                path.push_str(&text[end..]);
-            }
-            piece if path.is_empty() => authority.push(piece.clone()),
-            piece => path.push(piece.clone()),
-        }
-    }
-    (authority, path)
 }
 
 /// Returns a URL as text without its fragment, joined from its parts where it has some.

@@ -5,7 +5,7 @@ use super::environment::{ListedVariable, PostmanEnvironment, VariableLayer};
 use super::script::KeptValue;
 use crate::import::naming::unique;
 use crate::import::recording::{
-    Confidence, Feed, FeedOrder, Origin, Piece, Reference, Secret, Text,
+    Confidence, Feed, FeedOrder, Origin, Piece, Reference, ReferenceNumbers, Secret, Text,
 };
 use crate::import::secrets::{self, find_secrets, has_secret};
 use crate::import::source::{Note, Span};
@@ -46,7 +46,7 @@ pub(super) struct PostmanVariables<'a> {
     /// Names of secrets that are taken.
     names: HashSet<String>,
     pub(super) references: Vec<Reference>,
-    reference_numbers: HashMap<(Origin, bool), usize>,
+    reference_numbers: ReferenceNumbers,
     /// Values that are made anew.
     pub(super) feeds: Vec<Feed>,
     pub(super) notes: Vec<Note>,
@@ -69,16 +69,17 @@ impl<'a> PostmanVariables<'a> {
 
     /// Adds a note the first time only.
     pub(super) fn note_once(&mut self, span: &Span, words: impl Into<String>) {
-        let words = words.into();
-        if self.noted.insert(words.clone()) {
-            self.notes.push(Note::new(span.clone(), words));
+        let note = Note::new(span.clone(), words);
+        if self.noted.insert(note.words.clone()) {
+            self.notes.push(note);
         }
     }
 
     /// Adds a note once for a place, however many requests it is about.
     pub(super) fn note_place_once(&mut self, span: &Span, words: String) {
-        if self.noted.insert(format!("{} {words}", span.start)) {
-            self.notes.push(Note::new(span.clone(), words));
+        let note = Note::new(span.clone(), words);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
         }
     }
 
@@ -114,7 +115,7 @@ impl<'a> PostmanVariables<'a> {
             }
         };
         let why = format!("the script of `{request}` keeps it as `{name}`");
-        let text = Text::reference(self.add_reference(from, why, false));
+        let text = self.refer(from, why, false);
         self.set.insert(name.to_owned(), text);
     }
 
@@ -154,18 +155,15 @@ impl<'a> PostmanVariables<'a> {
 
     /// Returns the same text as a value of JSON without quotes, if it is one that a run has: of an answer alone, or made.
     pub(super) fn bare(&mut self, text: &Text) -> Option<Text> {
-        if text
-            .pieces()
-            .iter()
-            .any(|piece| matches!(piece, Piece::Run(_)))
-        {
+        let mut pieces = text.pieces().iter();
+        if pieces.any(|piece| matches!(piece, Piece::Run(_))) {
             return Some(text.clone());
         }
         let [Piece::Reference(number)] = *text.pieces() else {
             return None;
         };
         let Reference { from, why, .. } = self.references[number].clone();
-        Some(Text::reference(self.add_reference(from, why, true)))
+        Some(self.refer(from, why, true))
     }
 
     /// Returns true where a part of a text has no value in the collection.
@@ -281,19 +279,15 @@ impl<'a> PostmanVariables<'a> {
         Text::secret(number)
     }
 
-    fn add_reference(&mut self, from: Origin, why: String, is_bare: bool) -> usize {
-        let next = self.references.len();
-        let key = (from.clone(), is_bare);
-        let number = *self.reference_numbers.entry(key).or_insert(next);
-        if number == next {
-            self.references.push(Reference {
-                from,
-                is_bare,
-                confidence: Confidence::Certain,
-                why,
-            });
-        }
-        number
+    fn refer(&mut self, from: Origin, why: String, is_bare: bool) -> Text {
+        let reference = Reference {
+            from,
+            is_bare,
+            confidence: Confidence::Certain,
+            why,
+        };
+        self.reference_numbers
+            .refer(reference, &mut self.references)
     }
 
     fn make_up(&mut self, kind: &str) -> Text {
@@ -301,12 +295,7 @@ impl<'a> PostmanVariables<'a> {
         dynamic::make_value(kind, |name, source| {
             let known = feeds.iter().position(|feed| feed.name == name);
             known.unwrap_or_else(|| {
-                feeds.push(Feed {
-                    name: name.to_owned(),
-                    source,
-                    order: FeedOrder::Random,
-                    stops: false,
-                });
+                feeds.push(Feed::new(name, source, FeedOrder::Random));
                 feeds.len() - 1
             })
         })

@@ -8,7 +8,7 @@ mod stream;
 mod text;
 
 use super::source::{Note, Span};
-use super::text::percent_decode;
+use super::text::{URL_ENCODED, percent_decode};
 pub(crate) use base::SOMEWHERE;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub(crate) use settings::{
@@ -58,6 +58,12 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
+    /// Returns `http://host:port` of the service under test.
+    pub(crate) fn base_origin(&self) -> &str {
+        let first = self.exchanges.first().map(|first| &first.origin);
+        self.base.as_ref().or(first).map_or("", String::as_str)
+    }
+
     /// Sends the requests to the origin of the first one to another base URL.
     pub(crate) fn replace_base(&mut self, base: &str) {
         let base = base.trim_end_matches('/');
@@ -116,7 +122,7 @@ impl Recording {
         }
     }
 
-    /// Removes the references and the secrets that no request uses, but for secrets with values, which may stand
+    /// Removes the references, constants and secrets that no request uses, but for secrets with values, which may stand
     /// anywhere.
     pub(crate) fn drop_unused(&mut self) {
         let texts = self.exchanges.iter().flat_map(Exchange::texts);
@@ -127,23 +133,26 @@ impl Recording {
             .flat_map(|one| self.references_of(one));
         used.extend(references.map(Piece::Reference));
         let mut renumbered = HashMap::new();
-        let mut secrets = Vec::new();
-        for (number, secret) in self.secrets.drain(..).enumerate() {
-            let piece = Piece::Secret(number);
-            if secret.value.is_some() || used.contains(&piece) {
-                renumbered.insert(piece, Piece::Secret(secrets.len()));
-                secrets.push(secret);
-            }
-        }
-        let mut references = Vec::new();
-        for (number, reference) in self.references.drain(..).enumerate() {
-            let piece = Piece::Reference(number);
-            if used.contains(&piece) {
-                renumbered.insert(piece, Piece::Reference(references.len()));
-                references.push(reference);
-            }
-        }
-        let parts = references
+        keep_used(
+            &mut self.secrets,
+            Piece::Secret,
+            &mut renumbered,
+            |piece, secret| secret.value.is_some() || used.contains(piece),
+        );
+        keep_used(
+            &mut self.references,
+            Piece::Reference,
+            &mut renumbered,
+            |piece, _| used.contains(piece),
+        );
+        keep_used(
+            &mut self.constants,
+            Piece::Constant,
+            &mut renumbered,
+            |piece, _| used.contains(piece),
+        );
+        let parts = self
+            .references
             .iter_mut()
             .filter_map(|reference| match &mut reference.from {
                 Origin::Page {
@@ -163,8 +172,28 @@ impl Recording {
                 .map(|piece| renumbered.get(piece).unwrap_or(piece).clone())
                 .collect();
         }
-        (self.secrets, self.references) = (secrets, references);
     }
+}
+
+/// Removes the items that are not used, and notes the new numbers of the others.
+fn keep_used<T>(
+    items: &mut Vec<T>,
+    piece: fn(usize) -> Piece,
+    renumbered: &mut HashMap<Piece, Piece>,
+    is_used: impl Fn(&Piece, &T) -> bool,
+) {
+    let mut number = 0;
+    let mut kept = 0;
+    items.retain(|item| {
+        let old = piece(number);
+        number += 1;
+        let is_kept = is_used(&old, item);
+        if is_kept {
+            renumbered.insert(old, piece(kept));
+            kept += 1;
+        }
+        is_kept
+    });
 }
 
 /// A group of requests: those with its number in [`Exchange::group`]. Two groups may have one name.
@@ -210,6 +239,28 @@ pub(crate) struct Reference {
     pub(crate) why: String,
 }
 
+/// The numbers of references, so that each is there once.
+#[derive(Debug, Default)]
+pub(crate) struct ReferenceNumbers(HashMap<(Origin, bool, Confidence), usize>);
+
+impl ReferenceNumbers {
+    /// Returns the value of a reference, and adds that to `all` the first time.
+    pub(crate) fn refer(&mut self, reference: Reference, all: &mut Vec<Reference>) -> Text {
+        let Reference {
+            from,
+            is_bare,
+            confidence,
+            ..
+        } = &reference;
+        let key = (from.clone(), *is_bare, *confidence);
+        let number = *self.0.entry(key).or_insert_with(|| {
+            all.push(reference);
+            all.len() - 1
+        });
+        Text::reference(number)
+    }
+}
+
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Origin {
@@ -240,6 +291,22 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Makes the value of the first field of a page with this name.
+    pub(crate) fn field(exchange: usize, name: impl Into<String>) -> Self {
+        let (name, number) = (name.into(), 0);
+        let find = PageFind::Field { name, number };
+        Self::of_page(exchange, find)
+    }
+
+    /// Makes a value of all of a page.
+    pub(crate) fn of_page(exchange: usize, find: PageFind) -> Self {
+        Self::Page {
+            exchange,
+            part: None,
+            find,
+        }
+    }
+
     /// Returns a word for the value: `id`, `csrf`, `location`.
     pub(crate) fn word(&self) -> &str {
         match self {
@@ -555,6 +622,16 @@ pub(crate) enum Body {
     Multipart(Vec<Part>),
 }
 
+impl Body {
+    /// Makes the body of a text; none of an empty one.
+    pub(crate) fn of_text(text: Text) -> Self {
+        if text.is_empty() {
+            return Self::None;
+        }
+        Self::Text(text)
+    }
+}
+
 /// A part of a form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Part {
@@ -563,6 +640,21 @@ pub(crate) struct Part {
     pub(crate) file_name: Option<Text>,
     pub(crate) content_type: Option<String>,
     pub(crate) content: Text,
+}
+
+/// The content of a file that the input does not have.
+pub(crate) const PLACEHOLDER: &str = "loadtest";
+
+impl Part {
+    /// Makes a file that the input does not have.
+    pub(crate) fn placeholder(name: impl Into<Text>, file_name: impl Into<Text>) -> Self {
+        Self {
+            name: name.into(),
+            file_name: Some(file_name.into()),
+            content_type: None,
+            content: PLACEHOLDER.into(),
+        }
+    }
 }
 
 /// The boundary between the parts of a form: a constant, so that every run sends the same bytes.
@@ -580,6 +672,20 @@ impl Exchange {
         headers
             .find(|header| header.name.eq_ignore_ascii_case(name))
             .map(|header| &header.value)
+    }
+
+    /// Removes all headers with a name.
+    pub(crate) fn remove_header(&mut self, name: &str) {
+        let is_other = |header: &Header| !header.name.eq_ignore_ascii_case(name);
+        self.headers.retain(is_other);
+    }
+
+    /// Adds the type of a body that is a form, where no header says another one.
+    pub(crate) fn imply_form(&mut self) {
+        if self.header("content-type").is_none() {
+            let header = Header::new("Content-Type", URL_ENCODED);
+            self.headers.push(header);
+        }
     }
 
     /// Returns the type of the body, where the request says it in plain text.
@@ -673,6 +779,33 @@ pub(crate) fn encode_multipart(parts: &[Part], fill: impl Fn(&Text) -> Vec<u8>) 
     }
     body.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
     body
+}
+
+/// Moves each item after all that it needs. In a cycle, some come later than they are needed.
+pub(crate) fn order_by_needs<'n>(
+    usual: &[usize],
+    needs: impl Fn(usize) -> &'n [usize],
+) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    for first in usual {
+        let mut open = Vec::new();
+        if seen.insert(*first) {
+            open.push((*first, 0));
+        }
+        while let Some((number, done)) = open.pop() {
+            match needs(number).get(done) {
+                Some(needed) => {
+                    open.push((number, done + 1));
+                    if seen.insert(*needed) {
+                        open.push((*needed, 0));
+                    }
+                }
+                None => order.push(number),
+            }
+        }
+    }
+    order
 }
 
 /// Escapes a name within quotes (<https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data>).

@@ -80,6 +80,18 @@ pub(crate) enum AnswerCheck {
     Within(Duration),
 }
 
+impl AnswerCheck {
+    pub(crate) fn json(path: &[Key], test: JsonTest) -> Self {
+        let path = path.to_vec();
+        Self::Json { path, test }
+    }
+
+    pub(crate) fn header(name: &str, text: &str) -> Self {
+        let (name, text) = (name.to_owned(), text.to_owned());
+        Self::Header { name, text }
+    }
+}
+
 /// A metric that each answer adds to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Metric {
@@ -143,6 +155,18 @@ pub(crate) struct Feed {
     pub(crate) order: FeedOrder,
     /// True where the load ends after the last row.
     pub(crate) stops: bool,
+}
+
+impl Feed {
+    /// Makes test data without an end.
+    pub(crate) fn new(name: impl Into<String>, source: FeedSource, order: FeedOrder) -> Self {
+        Self {
+            name: name.into(),
+            source,
+            order,
+            stops: false,
+        }
+    }
 }
 
 /// The source of rows.

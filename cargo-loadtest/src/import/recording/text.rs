@@ -81,6 +81,36 @@ impl Text {
         Self(vec![Piece::Constant(number)])
     }
 
+    /// Makes a text that is a column of the row of a feed, or all of the row.
+    pub(crate) fn row(feed: usize, column: Option<String>) -> Self {
+        Self::from(Piece::Run(super::RunValue::Row { feed, column }))
+    }
+
+    /// Joins texts with a separator between them.
+    pub(crate) fn join(texts: impl IntoIterator<Item = Self>, separator: &str) -> Self {
+        let mut joined = Self::default();
+        for (number, text) in texts.into_iter().enumerate() {
+            joined.push_str(if number > 0 { separator } else { "" });
+            joined.append(text);
+        }
+        joined
+    }
+
+    /// Appends a pair of a form, or of cookies: `&name=value`.
+    pub(crate) fn push_pair(&mut self, separator: &str, name: &str, value: Self) {
+        self.push_str(if self.is_empty() { "" } else { separator });
+        self.push_str(name);
+        self.push_str("=");
+        self.append(value);
+    }
+
+    /// Appends to the query of a URL.
+    pub(crate) fn push_query(&mut self, pairs: Self) {
+        let has_query = self.split_once("?").is_some();
+        self.push_str(if has_query { "&" } else { "?" });
+        self.append(pairs);
+    }
+
     /// Returns true where a constant is in it.
     pub(crate) fn has_constant(&self) -> bool {
         self.0
@@ -279,6 +309,12 @@ impl FromIterator<Piece> for Text {
             text.push(piece);
         }
         text
+    }
+}
+
+impl From<Piece> for Text {
+    fn from(piece: Piece) -> Self {
+        Self::from_iter([piece])
     }
 }
 

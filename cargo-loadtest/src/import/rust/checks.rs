@@ -1,6 +1,6 @@
 //! Conditions on answers, as closures.
 
-use super::literal::quote_code;
+use super::layout::quote_code;
 use super::types::Shape;
 use crate::import::recording::{
     AnswerCheck, AnswerTest, Exchange, JsonTest, Key, Metric, MetricKind, MetricValue,
@@ -11,28 +11,28 @@ use std::fmt::Write as _;
 /// Returns the type that the checks of an exchange need of its answer.
 pub(super) fn checked_shape(exchange: &Exchange) -> Option<Shape> {
     let settings = &exchange.settings;
-    let metrics = settings.metrics.iter().flat_map(|metric| {
+    let tests = settings.metrics.iter().flat_map(|metric| {
         let test = match &metric.value {
             MetricValue::Test(test) => Some(test),
             _ => None,
         };
-        test.into_iter()
-            .chain(&metric.when)
-            .flat_map(|test| &test.checks)
+        test.into_iter().chain(&metric.when)
     });
-    let checks: Vec<&AnswerCheck> = settings.checks.iter().chain(metrics).collect();
+    let checks = settings.checks.iter();
+    let checks = checks.chain(tests.flat_map(|test| &test.checks));
     let reads_json = |metric: &Metric| matches!(metric.value, MetricValue::Json(_));
-    let is_json = |check: &AnswerCheck| matches!(check, AnswerCheck::Json { .. });
-    let is_text = |check: &AnswerCheck| {
-        matches!(
-            check,
-            AnswerCheck::Text { .. } | AnswerCheck::Body(_) | AnswerCheck::NotEmpty
-        )
-    };
-    if checks.iter().copied().any(is_json) || settings.metrics.iter().any(reads_json) {
-        return Some(Shape::Any);
+    let reads_json = settings.metrics.iter().any(reads_json);
+    let mut shape = reads_json.then_some(Shape::Any);
+    for check in checks {
+        match check {
+            AnswerCheck::Json { .. } => shape = Some(Shape::Any),
+            AnswerCheck::Text { .. } | AnswerCheck::Body(_) | AnswerCheck::NotEmpty => {
+                shape.get_or_insert(Shape::Text);
+            }
+            _ => {}
+        }
     }
-    checks.iter().copied().any(is_text).then_some(Shape::Text)
+    shape
 }
 
 /// Returns the checks of an exchange as options.
@@ -97,12 +97,12 @@ pub(super) fn write_metrics(
     for metric in metrics {
         let _ = writeln!(body, "        {}", render_metric(metric, answer));
     }
-    if body.contains("answer") {
-        let _ = writeln!(source, "        let answer = {step};");
-    } else {
-        let _ = writeln!(source, "        let _ = {step};");
-    }
-    let _ = write!(source, "{body}        true\n    }}\n");
+    let subject = Some("answer").filter(|name| body.contains(name));
+    let subject = subject.unwrap_or("_");
+    let _ = write!(
+        source,
+        "        let {subject} = {step};\n{body}        true\n    }}\n"
+    );
 }
 
 fn render_metric(metric: &Metric, answer: Option<&Shape>) -> String {

@@ -2,8 +2,7 @@
 
 use super::body::BodyKind;
 use super::json::Leaf;
-use super::layout::join_items;
-use super::literal::quote_text;
+use super::layout::{join_items, quote_text};
 use super::scope::Scope;
 use crate::import::recording::{Exchange, Flat, Header, Part, Piece, Text};
 use crate::import::text::{encode_url, is_token};

@@ -1,6 +1,6 @@
 //! Test data: the types of rows, and the functions that give them.
 
-use super::literal::{quote_code, quote_text};
+use super::layout::{quote_code, quote_text};
 use super::scope::Scope;
 use super::types::identifier;
 use crate::import::naming;

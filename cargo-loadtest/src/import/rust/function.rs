@@ -3,7 +3,7 @@
 use super::body::{BodyKind, without_boundary};
 use super::declared::{METHODS, bearer_of, is_sendable};
 use super::json::{JsonText, Leaf, number_code};
-use super::literal::{quote_bytes, quote_code, quote_text};
+use super::layout::{quote_bytes, quote_code, quote_text};
 use super::scope::Scope;
 use super::types::Shape;
 use crate::import::naming;

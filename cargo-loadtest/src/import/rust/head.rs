@@ -2,7 +2,7 @@
 
 use super::comment;
 use super::function::Uses;
-use super::literal::quote_text;
+use super::layout::quote_text;
 use super::partition::Scenario;
 use crate::import::recording::{Constant, Exchange, Recording};
 use crate::import::source::{Input, Note};
@@ -17,65 +17,8 @@ pub(crate) struct NamedSecret {
     pub(crate) what: String,
 }
 
-const BETWEEN: &str = "\
-/// Returns the first text between two others; without an `after`, up to the end.
-fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(before)?;
-    if after.is_empty() {
-        return Some(rest);
-    }
-    rest.split_once(after).map(|(value, _)| value)
-}
-
-";
-
-const HEADER_PART: &str = "\
-/// Returns the text between two others, in the first header of this name that has both.
-fn header_part<'a, T>(
-    answer: &'a Response<T>,
-    name: &str,
-    before: &str,
-    after: &str,
-) -> Option<&'a str> {
-    let mut values = answer.headers().get_all(name).iter();
-    values.find_map(|value| between(value.to_str().ok()?, before, after))
-}
-
-";
-
-const ENCODED: &str = "\
-/// Encodes a value for a URL.
-fn encoded(value: &str) -> String {
-    let bytes = value.bytes().map(|byte| match byte {
-        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        _ => format!(\"%{byte:02X}\"),
-    });
-    bytes.collect()
-}
-
-";
-
-const VALUE_TEXT: &str = "\
-/// Returns a value of JSON as text.
-fn value_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        value => Some(value.to_string()),
-    }
-}
-
-";
-
-const UNIX_MILLIS: &str = "\
-/// Returns the milliseconds since 1970.
-fn unix_millis() -> u128 {
-    std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_millis())
-}
-
-";
+/// The functions that steps call, in their order.
+const FUNCTIONS: &str = include_str!("../data/functions.txt");
 
 /// Returns the notes about an exchange.
 pub(super) fn notes_of<'a>(
@@ -210,17 +153,12 @@ pub(super) fn render_constants(recording: &Recording) -> String {
 
 /// Renders the functions that steps call.
 pub(super) fn render_functions(uses: &Uses) -> String {
-    let functions = [
-        ("header_part", HEADER_PART),
-        ("between", BETWEEN),
-        ("encoded", ENCODED),
-        ("unix_millis", UNIX_MILLIS),
-        ("value_text", VALUE_TEXT),
-    ];
-    let called = functions
-        .iter()
-        .filter(|(name, _)| uses.functions.contains(name));
-    called.map(|(_, source)| *source).collect()
+    let functions = FUNCTIONS.split_inclusive("\n}\n\n");
+    let called = functions.filter(|source| {
+        let mut names = uses.functions.iter();
+        names.any(|name| source.contains(&format!("\nfn {name}")))
+    });
+    called.collect()
 }
 
 /// Returns the secrets that the scenarios name, and those that the input takes from variables.

@@ -1,4 +1,4 @@
-//! Lays source out: attributes, and the user's rustfmt for the rest.
+//! Literals and attributes of Rust, and the user's rustfmt for the layout of the rest.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -30,6 +30,32 @@ pub(super) fn join_items(open: &str, items: &[String], close: &str, indent: usiz
     let margin = " ".repeat(indent);
     let items = items.iter().map(|item| format!("{margin}    {item},\n"));
     format!("{open}\n{}{margin}{close}", items.collect::<String>())
+}
+
+/// Writes a string.
+pub(super) fn quote_text(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// Writes a string in the code of a function, where nothing may look like a template.
+pub(super) fn quote_code(whole: &str) -> String {
+    let literal = quote_text(whole);
+    let mut parts = literal.split("{{");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |written, part| {
+        let is_name = |name: &str| {
+            name.trim()
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || letter == '_')
+        };
+        let is_template = part.split_once('.').is_some_and(|(name, _)| is_name(name));
+        written + if is_template { "{\\u{7b}" } else { "{{" } + part
+    })
+}
+
+/// Writes a byte string.
+pub(super) fn quote_bytes(bytes: &[u8]) -> String {
+    format!("b\"{}\"", bytes.escape_ascii())
 }
 
 /// Formats a source with `rustfmt`; returns it as it is where there is no rustfmt.

@@ -5,7 +5,7 @@
     reason = "numbers of the input are compared as they are written"
 )]
 
-use super::literal::quote_text;
+use super::layout::quote_text;
 use crate::import::recording::{Runs, ScenarioSettings, StepSettings};
 use loadtest_model::definition::{Load, Shape, Stage, Think};
 use std::fmt::Write as _;

@@ -13,7 +13,6 @@ mod function;
 mod head;
 mod json;
 mod layout;
-mod literal;
 mod load;
 mod partition;
 mod scope;
@@ -32,8 +31,7 @@ use function::Uses;
 pub(crate) use head::NamedSecret;
 use head::name_secrets;
 pub(crate) use layout::format_source;
-use layout::write_attribute;
-use literal::quote_text;
+use layout::{quote_text, write_attribute};
 use partition::Scenario;
 pub(crate) use scope::Linked;
 use scope::Scope;
@@ -66,13 +64,10 @@ pub(crate) struct WrittenScenario {
 pub(crate) fn write_source(recording: &Recording, input: &Input, from: &str) -> Written {
     let scenarios = partition::plan_scenarios(recording);
     let types = Types::new(recording, &scenarios);
-    let first = recording.exchanges.first();
-    let base = recording.base.as_ref().or(first.map(|first| &first.origin));
-    let base = base.cloned().unwrap_or_default();
     let mut writer = Writer {
         recording,
         types: &types,
-        base: &base,
+        base: recording.base_origin(),
         uses: Uses::default(),
         linked: Vec::new(),
         body: String::new(),

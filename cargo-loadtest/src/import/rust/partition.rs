@@ -1,7 +1,7 @@
 //! Plans scenarios: their requests, in an order in which each follows those whose answers it needs, and their names.
 
 use crate::import::naming;
-use crate::import::recording::{Recording, ScenarioSettings};
+use crate::import::recording::{Recording, ScenarioSettings, order_by_needs};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A scenario to write.
@@ -38,7 +38,7 @@ impl Scenario {
 
 /// Plans the scenarios of a recording, each with a name of its own.
 pub(super) fn plan_scenarios(recording: &Recording) -> Vec<Scenario> {
-    let needs: Vec<BTreeSet<usize>> = (0..recording.exchanges.len())
+    let needs: Vec<Vec<usize>> = (0..recording.exchanges.len())
         .map(|number| needs_of(recording, number))
         .collect();
     let exchanges = recording.exchanges.iter();
@@ -65,12 +65,12 @@ pub(super) fn plan_scenarios(recording: &Recording) -> Vec<Scenario> {
 
 fn plan_scenario(
     recording: &Recording,
-    needs: &[BTreeSet<usize>],
+    needs: &[Vec<usize>],
     title: Option<&str>,
     own: &[usize],
     used: &mut HashSet<String>,
 ) -> Scenario {
-    let steps = order_steps(needs, own);
+    let steps = order_by_needs(own, |number| &needs[number]);
     let exchanges = steps.iter().map(|at| &recording.exchanges[*at]);
     let names = naming::name_steps(recording, exchanges);
     let title = title.map(str::trim).filter(|name| !name.is_empty());
@@ -90,36 +90,13 @@ fn plan_scenario(
 }
 
 /// Returns the exchanges whose answers an exchange needs.
-fn needs_of(recording: &Recording, number: usize) -> BTreeSet<usize> {
+fn needs_of(recording: &Recording, number: usize) -> Vec<usize> {
     let references = recording.references_of(&recording.exchanges[number]);
     let origins = references
         .into_iter()
         .map(|at| recording.references[at].from.exchange());
-    origins
+    let needs: BTreeSet<usize> = origins
         .filter(|origin| *origin < recording.exchanges.len() && *origin != number)
-        .collect()
-}
-
-/// Orders exchanges and those of other groups that they need: each after those that it needs.
-fn order_steps(needs: &[BTreeSet<usize>], own: &[usize]) -> Vec<usize> {
-    let (mut begun, mut order) = (HashSet::new(), Vec::new());
-    for exchange in own {
-        place_step(needs, *exchange, &mut begun, &mut order);
-    }
-    order
-}
-
-/// Places an exchange after those that it needs; of a circle, the first one comes last.
-fn place_step(
-    needs: &[BTreeSet<usize>],
-    exchange: usize,
-    begun: &mut HashSet<usize>,
-    order: &mut Vec<usize>,
-) {
-    if begun.insert(exchange) {
-        for needed in &needs[exchange] {
-            place_step(needs, *needed, begun, order);
-        }
-        order.push(exchange);
-    }
+        .collect();
+    needs.into_iter().collect()
 }

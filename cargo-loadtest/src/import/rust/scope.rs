@@ -1,7 +1,7 @@
 //! Values that a step can use: those of the answers to steps above it.
 
 use super::comment;
-use super::literal::quote_text;
+use super::layout::quote_text;
 use super::partition::Scenario;
 use super::types::{Shape, Types, path_in_template};
 use crate::import::recording::{

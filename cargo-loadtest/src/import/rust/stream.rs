@@ -2,8 +2,7 @@
 
 use super::comment;
 use super::function::{Function, Uses};
-use super::layout::write_attribute;
-use super::literal::quote_text;
+use super::layout::{quote_text, write_attribute};
 use super::load::render_time;
 use super::scope::Scope;
 use crate::import::naming;

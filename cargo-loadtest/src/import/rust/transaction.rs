@@ -1,7 +1,6 @@
 //! Steps that the input puts together, as groups of a scenario.
 
-use super::layout::write_attribute;
-use super::literal::quote_text;
+use super::layout::{quote_text, write_attribute};
 use super::partition::Scenario;
 use crate::import::naming;
 use crate::import::text::truncate;

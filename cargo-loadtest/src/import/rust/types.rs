@@ -3,7 +3,7 @@
 use super::checks::checked_shape;
 use super::comment;
 use super::feeds::{RowType, plan_rows};
-use super::literal::quote_text;
+use super::layout::quote_text;
 use super::partition::Scenario;
 use crate::import::naming;
 use crate::import::recording::{Exchange, Key, Origin, Recording};

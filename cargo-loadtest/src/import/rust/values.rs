@@ -1,7 +1,7 @@
 //! Values of earlier answers and secrets, as expressions and variables of a function.
 
 use super::function::Function;
-use super::literal::{quote_bytes, quote_code, quote_text};
+use super::layout::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
 use crate::import::recording::{
     Exchange, Key, Origin, PageFind, PagePart, Piece, RunValue, Text, UserValue,

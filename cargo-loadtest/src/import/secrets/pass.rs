@@ -162,18 +162,12 @@ impl Finder {
 
     /// Returns true where a segment of a path is secret.
     fn is_segment(&self, before: &str, segment: &str) -> bool {
-        if self.is_described {
-            return looks_secret(segment);
-        }
-        is_secret_segment(before, segment)
+        looks_secret(segment) || !self.is_described && is_secret_segment(before, segment)
     }
 
     /// Returns true where a value with a harmless name is secret.
     fn is_value(&self, name: &str, value: &str) -> bool {
-        if self.is_described {
-            return looks_secret(value);
-        }
-        is_secret_value(name, value)
+        looks_secret(value) || !self.is_described && is_secret_value(name, value)
     }
 
     /// Returns the piece of a secret value, which gets a name where it has none.
@@ -219,7 +213,7 @@ impl Finder {
         let name = user.as_literal().unwrap_or_default();
         if is_secret_user(name, &plain) {
             let piece = self.add_secret(name, "api key", "the key used as the user name");
-            *user = Text::from_iter([piece]);
+            *user = piece.into();
         }
         *password = self.hide_whole(password, "password", "the password");
     }
@@ -342,7 +336,7 @@ impl Finder {
             let (span, hidden) = match &node.value {
                 Value::Number(number) if is_secret_number(&key, number) => {
                     let piece = self.add_secret(number, &key, &what);
-                    (node.span.clone(), Text::from_iter([piece]))
+                    (node.span.clone(), piece.into())
                 }
                 Value::Text(value) if flat.value(value).is_none() => {
                     let value = flat.restore(value);
@@ -399,7 +393,7 @@ impl Finder {
     fn hide_whole(&mut self, text: &Text, wanted: &str, what: &str) -> Text {
         if text.is_binary() {
             let lossy = text.shown(|_| String::new());
-            return Text::from_iter([self.add_secret(&lossy, wanted, what)]);
+            return self.add_secret(&lossy, wanted, what).into();
         }
         let find = self.find;
         let is_rest = |text: &str| {
@@ -487,24 +481,31 @@ impl Finder {
         let mut target = self.replace_known(&url.restore(path), tokens, &URL);
         target.append(self.replace_known(&url.restore(query), known, &URL));
         exchange.target = target;
-        let part_names: Vec<Text> = match &exchange.body {
-            Body::Multipart(parts) => parts
-                .iter()
-                .map(|part| self.replace_known(&part.name, tokens, &PLAIN))
-                .collect(),
-            Body::None | Body::Text(_) => Vec::new(),
-        };
-        let has_text = matches!(exchange.body, Body::Text(_));
-        let mut texts = exchange.texts_mut();
-        let body = texts.pop().filter(|_| has_text).map(|text| (text, body));
-        let others = texts.into_iter().skip(1).map(|text| (text, PLAIN));
-        for (text, encodings) in others.chain(body) {
-            *text = self.replace_known(text, known, &encodings);
+        for header in &mut exchange.headers {
+            header.value = self.replace_known(&header.value, known, &PLAIN);
         }
-        if let Body::Multipart(parts) = &mut exchange.body {
-            for (part, name) in parts.iter_mut().zip(part_names) {
-                part.name = name;
+        if let Some(Credentials { user, password }) = &mut exchange.credentials {
+            *user = self.replace_known(user, known, &PLAIN);
+            *password = self.replace_known(password, known, &PLAIN);
+        }
+        match &mut exchange.body {
+            Body::None => {}
+            Body::Text(text) => *text = self.replace_known(text, known, &body),
+            Body::Multipart(parts) => {
+                for part in parts {
+                    part.name = self.replace_known(&part.name, tokens, &PLAIN);
+                    for text in part.file_name.iter_mut().chain([&mut part.content]) {
+                        *text = self.replace_known(text, known, &PLAIN);
+                    }
+                }
             }
+        }
+        let sent = exchange
+            .socket
+            .iter_mut()
+            .flat_map(|socket| &mut socket.sent);
+        for message in sent {
+            message.content = self.replace_known(&message.content, known, &PLAIN);
         }
     }
 

@@ -4,6 +4,9 @@ use super::never_closed;
 use super::reader::ShellReader;
 use crate::import::source::Mistake;
 
+/// Letters behind a backslash, each with what it stands for.
+const LETTERS: &[u8] = b"a\x07b\x08e\x1bE\x1bf\x0cn\nr\rt\tv\x0b";
+
 impl ShellReader<'_, '_> {
     pub(super) fn read_ansi_quotes(&mut self, text: &mut Vec<u8>) -> Result<(), Mistake> {
         let open = self.at;
@@ -24,14 +27,6 @@ impl ShellReader<'_, '_> {
         let kind = self.peek(0).unwrap_or_default();
         self.at += 1;
         let byte = match kind {
-            b'a' => Some(0x07),
-            b'b' => Some(0x08),
-            b'e' | b'E' => Some(0x1b),
-            b'f' => Some(0x0c),
-            b'n' => Some(b'\n'),
-            b'r' => Some(b'\r'),
-            b't' => Some(b'\t'),
-            b'v' => Some(0x0b),
             b'\\' | b'\'' | b'"' | b'?' => Some(kind),
             b'0'..=b'7' => {
                 self.at -= 1;
@@ -51,7 +46,10 @@ impl ShellReader<'_, '_> {
                 text.extend(letters.ok_or_else(mistake)?.into_bytes());
                 return Ok(());
             }
-            _ => None,
+            _ => {
+                let mut letters = LETTERS.chunks(2).filter(|pair| pair[0] == kind);
+                letters.next().map(|pair| pair[1])
+            }
         };
         // A shell keeps no NUL, and nothing that follows it.
         let byte = byte.filter(|byte| *byte > 0);

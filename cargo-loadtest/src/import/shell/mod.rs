@@ -66,9 +66,7 @@ pub(super) fn read_commands(
     let (found, others): (Vec<_>, Vec<_>) = commands
         .into_iter()
         .partition(|command| is_curl(&command.words[0].text));
-    let others = others.into_iter().map(|command| command.words[0].clone());
-    let others: Vec<ShellWord> = others.collect();
-    if let Some(first) = others.first() {
+    if let Some(first) = others.first().map(|command| &command.words[0]) {
         let name = quote_name(text.get(first.span.clone()).unwrap_or_default());
         let more = match others.len() - 1 {
             0 => String::new(),

@@ -162,7 +162,7 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             let another = |number: usize| match listed {
                 _ if !is_unique => Some(item.clone()),
                 Some(listed) => listed.items().get(number).map(ExampleValue::from_node),
-                None => item.another(number),
+                None => Some(item.clone()).filter(|_| number == 0),
             };
             while items.len() < MOST_ITEMS
                 && (items.len() as f64) < wanted

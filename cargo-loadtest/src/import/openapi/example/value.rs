@@ -40,37 +40,6 @@ impl ExampleValue {
         Self::Text(text.into())
     }
 
-    /// Returns another value of the kind, the same for the number 0; nothing where a change could make it unfit.
-    pub(super) fn another(&self, number: usize) -> Option<Self> {
-        let text = self.scalar().unwrap_or_default();
-        let text = text.as_literal().unwrap_or_default();
-        match self {
-            same if number == 0 => Some(same.clone()),
-            Self::Number(_) => {
-                let value = text.parse::<i64>().ok()?;
-                let value = value.checked_add(i64::try_from(number).ok()?)?;
-                Some(Self::Number(value.to_string()))
-            }
-            // No date, no address.
-            Self::Text(_)
-                if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic()) =>
-            {
-                Some(Self::text(format!("{text}{number}")))
-            }
-            Self::Object(fields) => {
-                let mut fields = fields.clone();
-                let mut values = fields.iter_mut().map(|(_, value)| value);
-                let (value, changed) = values.find_map(|value| {
-                    let changed = value.another(number)?;
-                    Some((value, changed))
-                })?;
-                *value = changed;
-                Some(Self::Object(fields))
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the fields of an object; none for other values.
     pub(in super::super) fn fields(&self) -> &[(String, Self)] {
         match self {

@@ -61,16 +61,12 @@ fn values_fit_their_schemas() {
             "[1,1]",
         ),
         (
-            "{type: array, items: {type: integer}, minItems: 3, uniqueItems: true}",
-            "[1,2,3]",
-        ),
-        (
             "{type: array, items: {enum: [a, b]}, minItems: 2, uniqueItems: true}",
             "[\"a\",\"b\"]",
         ),
         (
-            "{type: array, items: {properties: {id: {type: integer}}}, minItems: 2, uniqueItems: true}",
-            "[{\"id\":1},{\"id\":2}]",
+            "{type: array, items: {type: integer}, uniqueItems: true}",
+            "[1]",
         ),
         ("{type: array, items: {type: integer}, maxItems: 0}", "[]"),
         ("{type: array}", "[]"),

@@ -1,31 +1,13 @@
 //! Reads the idioms of scripts. Scripts are never run, and expressions never evaluated.
 
-mod tokens;
-
-use super::super::recording::Key;
+use crate::import::recording::Key;
+use crate::import::syntax::{children_of, inner_of, parse_lenient, text_of};
 use std::collections::HashMap;
-use tokens::{Token, split_tokens};
+use tree_sitter::Node;
 
 /// Most links of a chain.
 const MOST_LINKS: usize = 16;
-/// Most tokens of the arguments of a call that something may follow.
-const MOST_ARGUMENTS: usize = 32;
-const SETTERS: [&str; 6] = [
-    "pm.environment.set()",
-    "pm.collectionVariables.set()",
-    "pm.globals.set()",
-    "pm.variables.set()",
-    "postman.setEnvironmentVariable()",
-    "postman.setGlobalVariable()",
-];
-/// Methods that change the request.
-const CHANGES: [&str; 5] = [
-    ".add()",
-    ".upsert()",
-    ".remove()",
-    ".update()",
-    ".addHeader()",
-];
+
 /// Other calls: how they begin, and their effect.
 const EFFECTS: &str = include_str!("../../data/postman-effects.tsv");
 
@@ -53,180 +35,171 @@ pub(super) enum KeptValue {
 }
 
 /// A part of an expression such as `pm.response.json().items[0]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ChainLink<'s> {
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ChainLink<'t> {
     /// `.id` or `["id"]`; also the first word.
-    Name(&'s str),
+    Name(&'t str),
     /// `[0]`
     Item(usize),
-    /// A call, with the place of its first argument.
-    Call(usize),
+    /// A call, with its first argument.
+    Call(Option<Node<'t>>),
 }
 
 use ChainLink::{Call, Item, Name};
 
 /// Reads a script.
 pub(super) fn read_script(script: &str) -> ScriptIdioms {
-    let tokens = split_tokens(script);
+    let Some(tree) = parse_lenient(script) else {
+        return ScriptIdioms::default();
+    };
     let mut reader = ScriptReader {
+        source: script,
         names: HashMap::new(),
         script: ScriptIdioms::default(),
-        tokens: &tokens,
     };
-    for at in 0..tokens.len() {
-        reader.read_statement(at);
+    // Each chain is read once, as a whole.
+    let mut open = vec![(tree.root_node(), false)];
+    while let Some((node, is_link)) = open.pop() {
+        if !is_link {
+            reader.read_node(node);
+        }
+        let field = |name| node.child_by_field_name(name);
+        let link = field("object").or(field("function"));
+        let children = children_of(node).into_iter().rev();
+        open.extend(children.map(|child| (child, link == Some(child))));
     }
     reader.script
 }
 
-struct ScriptReader<'t, 's> {
-    tokens: &'t [Token<'s>],
+struct ScriptReader<'t> {
+    source: &'t str,
     /// Variables of the script that stand for parts of the answer.
-    names: HashMap<&'s str, Vec<ChainLink<'s>>>,
+    names: HashMap<&'t str, Vec<ChainLink<'t>>>,
     script: ScriptIdioms,
 }
 
-impl<'s> ScriptReader<'_, 's> {
-    fn is_sign(&self, at: usize, sign: char) -> bool {
-        self.tokens.get(at) == Some(&Token::Sign(sign))
-    }
-
-    fn word(&self, at: usize) -> Option<&'s str> {
-        match self.tokens.get(at)? {
-            Token::Word(word) => Some(word),
+impl<'t> ScriptReader<'t> {
+    /// Returns the text of a string without escapes and placeholders.
+    fn text(&self, node: Node<'t>) -> Option<&'t str> {
+        ["string", "template_string"]
+            .contains(&node.kind())
+            .then_some(())?;
+        match children_of(node).as_slice() {
+            [] => Some(""),
+            [one] if one.kind() == "string_fragment" => Some(text_of(*one, self.source)),
             _ => None,
         }
     }
 
-    fn text(&self, at: usize) -> Option<&'s str> {
-        match self.tokens.get(at)? {
-            Token::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// Reads the idiom that begins at a place, if one does.
-    fn read_statement(&mut self, at: usize) {
-        let Some(word) = self
-            .word(at)
-            .filter(|_| at == 0 || !self.is_sign(at - 1, '.'))
-        else {
+    /// Reads the idiom that a node is, if it is one.
+    fn read_node(&mut self, node: Node<'t>) {
+        let field = |name| node.child_by_field_name(name);
+        let (target, value) = match node.kind() {
+            "variable_declarator" => (field("name"), field("value")),
+            "assignment_expression" => (field("left"), field("right")),
+            "call_expression" | "member_expression" | "subscript_expression" => {
+                return self.read_chain(node);
+            }
+            _ => return,
+        };
+        let (Some(target), chain) = (target, value.and_then(|value| self.chain(value))) else {
             return;
         };
-        let is_assigned = |at| self.is_sign(at, '=') && !self.is_sign(at + 1, '=');
-        match word {
-            "var" | "let" | "const" if self.is_sign(at + 1, '{') => self.read_destructuring(at + 2),
-            "tests" if self.is_sign(at + 1, '[') => self.read_test(at + 4),
-            name if is_assigned(at + 1) && !self.is_sign(at + 2, '>') => {
-                let chain = self.read_whole_chain(at + 2);
-                self.assign(name, chain);
-            }
-            _ => self.read_call(at),
-        }
-    }
-
-    /// Keeps a name for a part of the answer.
-    fn assign(&mut self, name: &'s str, chain: Option<Vec<ChainLink<'s>>>) {
-        let chain = chain.filter(|chain| {
-            matches!(
-                chain.as_slice(),
-                [Name("responseBody" | "responseHeaders" | "JSON"), ..]
-                    | [Name("pm"), Name("response"), ..]
-                    | [Name("postman"), Name("getResponseHeader"), ..]
-            )
-        });
-        match chain {
-            Some(chain) => self.names.insert(name, chain),
-            None => self.names.remove(name),
+        let Some(whole) = self.chain(target) else {
+            return self.assign(target, chain.as_deref());
         };
-    }
-
-    /// Reads `token, user: { id: user } } = pm.response.json()`.
-    fn read_destructuring(&mut self, mut at: usize) {
-        let (mut path, mut fields) = (Vec::new(), Vec::new());
-        loop {
-            if let Some(field) = self.word(at).filter(|_| path.len() < MOST_LINKS) {
-                path.push(Name(field));
-                let is_renamed = self.is_sign(at + 1, ':');
-                at += if is_renamed { 2 } else { 0 };
-                if let Some(name) = self.word(at) {
-                    fields.push((name, path.clone()));
-                    path.pop();
-                } else if !self.is_sign(at, '{') {
-                    return;
-                }
-            } else if self.is_sign(at, '}') {
-                if path.pop().is_none() {
-                    break;
-                }
-            } else if !self.is_sign(at, ',') {
-                return;
+        match whole.as_slice() {
+            _ if target.kind() == "identifier" => self.assign(target, chain.as_deref()),
+            [Name("tests"), _] => {
+                let status = value.and_then(|value| self.compared_status(value));
+                self.read_statuses(&[], status);
             }
-            at += 1;
-        }
-        let is_assigned = self.is_sign(at + 1, '=');
-        let whole = is_assigned.then(|| self.read_whole_chain(at + 2)).flatten();
-        for (name, path) in fields {
-            let chain = whole.as_ref().map(|whole| [&whole[..], &path[..]].concat());
-            self.assign(name, chain);
+            [Name("pm"), Name("request"), ..] => self.add_effect("changes the request"),
+            _ => {}
         }
     }
 
-    /// Reads a chain that is a whole expression. Of `a || b` it is `a`.
-    fn read_whole_chain(&self, at: usize) -> Option<Vec<ChainLink<'s>>> {
-        let (chain, at) = self.read_chain(at)?;
-        let ends = match self.tokens.get(at) {
-            Some(Token::Sign('?')) => self.is_sign(at + 1, '?'),
-            Some(Token::Sign(sign)) => matches!(sign, ')' | ']' | '}' | ',' | ';' | '|'),
-            _ => true,
+    /// Keeps the names of a pattern for parts of the answer.
+    fn assign(&mut self, target: Node<'t>, chain: Option<&[ChainLink<'t>]>) {
+        let name = text_of(target, self.source);
+        let field = |name| target.child_by_field_name(name);
+        match target.kind() {
+            "identifier" => {
+                let is_of_answer = |chain: &&[ChainLink<'_>]| {
+                    matches!(
+                        chain,
+                        [Name("responseBody" | "responseHeaders" | "JSON"), ..]
+                            | [Name("pm"), Name("response"), ..]
+                            | [Name("postman"), Name("getResponseHeader"), ..]
+                    )
+                };
+                match chain.filter(is_of_answer) {
+                    Some(chain) => self.names.insert(name, chain.to_vec()),
+                    None => self.names.remove(name),
+                };
+            }
+            // `{ token, user: { id: user } }`
+            "object_pattern" => {
+                for part in children_of(target) {
+                    self.assign(part, chain);
+                }
+            }
+            "shorthand_property_identifier_pattern" => {
+                let chain = chain.map(|chain| [chain, &[Name(name)]].concat());
+                self.names.remove(name);
+                self.names.extend(chain.map(|chain| (name, chain)));
+            }
+            "pair_pattern" => {
+                if let (Some(key), Some(value)) = (field("key"), field("value")) {
+                    let key = self.text(key).unwrap_or(text_of(key, self.source));
+                    let chain = chain.map(|chain| [chain, &[Name(key)]].concat());
+                    self.assign(value, chain.as_deref());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the chain that an expression is. Of `a || b` it is `a`.
+    fn chain(&self, node: Node<'t>) -> Option<Vec<ChainLink<'t>>> {
+        let node = inner_of(node);
+        let field = |name| node.child_by_field_name(name);
+        let (before, link) = match node.kind() {
+            "identifier" => {
+                let name = text_of(node, self.source);
+                let known = self.names.get(name).cloned();
+                return Some(known.unwrap_or_else(|| vec![Name(name)]));
+            }
+            "binary_expression" => {
+                let sign = field("operator").map(|sign| text_of(sign, self.source));
+                let is_either = ["||", "??"].map(Some).contains(&sign);
+                return self.chain(field("left").filter(|_| is_either)?);
+            }
+            "member_expression" => {
+                let name = text_of(field("property")?, self.source);
+                (field("object")?, Name(name))
+            }
+            "subscript_expression" => {
+                let index = field("index")?;
+                let link = match text_of(index, self.source).parse() {
+                    Ok(number) => Item(number),
+                    Err(_) => Name(self.text(index)?),
+                };
+                (field("object")?, link)
+            }
+            "call_expression" => {
+                let arguments = field("arguments").map(children_of).unwrap_or_default();
+                (field("function")?, Call(arguments.first().copied()))
+            }
+            _ => return None,
         };
-        ends.then_some(chain)
-    }
-
-    /// Reads a chain; also returns the place behind it.
-    fn read_chain(&self, at: usize) -> Option<(Vec<ChainLink<'s>>, usize)> {
-        let word = self.word(at)?;
-        let known = self.names.get(word);
-        let mut chain = known.map_or_else(|| vec![Name(word)], Clone::clone);
-        let mut at = at + 1;
-        while chain.len() < MOST_LINKS {
-            let dot = at + usize::from(self.is_sign(at, '?'));
-            let has_dot = self.is_sign(dot, '.');
-            let next = if has_dot { dot + 1 } else { at };
-            if let Some(name) = self.word(next).filter(|_| has_dot) {
-                chain.push(Name(name));
-                at = next + 1;
-            } else if self.is_sign(next, '[') {
-                chain.push(match self.tokens.get(next + 1)? {
-                    Token::Number(number) => Item(number.parse().ok()?),
-                    _ => Name(self.text(next + 1)?),
-                });
-                self.is_sign(next + 2, ']').then_some(())?;
-                at = next + 3;
-            } else if self.is_sign(next, '(') {
-                chain.push(Call(next + 1));
-                match self.call_end(next) {
-                    Some(end) => at = end,
-                    None => return Some((chain, next)),
-                }
-            } else {
-                return Some((chain, at));
-            }
-        }
-        None
-    }
-
-    /// Returns the place behind the `)` of a short call.
-    fn call_end(&self, open: usize) -> Option<usize> {
-        let mut depth = 0;
-        (open..open + MOST_ARGUMENTS).find_map(|at| {
-            depth += i32::from(self.is_sign(at, '(')) - i32::from(self.is_sign(at, ')'));
-            (depth == 0).then_some(at + 1)
-        })
+        let mut chain = self.chain(before)?;
+        chain.push(link);
+        Some(chain).filter(|chain| chain.len() <= MOST_LINKS)
     }
 
     /// Returns the part of the answer that a chain names.
-    fn find_value(&self, chain: &[ChainLink<'s>]) -> Option<KeptValue> {
+    fn find_value(&self, chain: &[ChainLink<'t>]) -> Option<KeptValue> {
         match chain {
             [
                 Name("pm"),
@@ -236,7 +209,7 @@ impl<'s> ScriptReader<'_, 's> {
                 path @ ..,
             ] => json_path(path),
             [Name("JSON"), Name("parse"), Call(body), path @ ..] => {
-                let body = self.read_whole_chain(*body)?;
+                let body = self.chain((*body)?)?;
                 let is_body = matches!(
                     body.as_slice(),
                     [Name("responseBody")] | [Name("pm"), Name("response"), Name("text"), Call(_)]
@@ -252,7 +225,7 @@ impl<'s> ScriptReader<'_, 's> {
             ]
             | [Name("responseHeaders"), Name("get"), Call(name)]
             | [Name("postman"), Name("getResponseHeader"), Call(name)] => {
-                Some(KeptValue::Header(self.text(*name)?.to_owned()))
+                Some(KeptValue::Header(self.text((*name)?)?.to_owned()))
             }
             [Name("pm"), Name("response"), Name("headers"), Name(name)]
             | [Name("responseHeaders"), Name(name)] => Some(KeptValue::Header((*name).to_owned())),
@@ -260,14 +233,14 @@ impl<'s> ScriptReader<'_, 's> {
         }
     }
 
-    /// Reads a call of Postman's own functions.
-    fn read_call(&mut self, at: usize) {
-        let Some((chain, end)) = self.read_chain(at) else {
+    /// Reads a use of Postman's own functions.
+    fn read_chain(&mut self, node: Node<'t>) {
+        let Some(chain) = self.chain(node) else {
             return;
         };
         let path = chain_path(&chain);
         match chain.as_slice() {
-            [.., Call(name)] if SETTERS.contains(&path.as_str()) => self.read_setter(*name),
+            _ if is_setter(path.trim_end_matches("()")) => self.read_setter(node),
             [
                 Name("pm"),
                 Name("response"),
@@ -275,7 +248,7 @@ impl<'s> ScriptReader<'_, 's> {
                 Name("status"),
                 Call(status),
             ] => {
-                self.read_statuses(chain, Some(*status));
+                self.read_statuses(chain, *status);
             }
             [
                 Name("pm"),
@@ -286,17 +259,18 @@ impl<'s> ScriptReader<'_, 's> {
                 Call(status),
             ] => {
                 let is_equal = ["equal", "equals", "eql", "eq", "oneOf"].contains(check);
-                let is_equal = is_equal && self.skip_status(*subject).is_some();
+                let is_equal = is_equal && subject.is_some_and(|subject| self.is_status(subject));
                 let is_known = is_equal || *check == "status";
-                self.read_statuses(chain, Some(*status).filter(|_| is_known));
+                self.read_statuses(chain, status.filter(|_| is_known));
             }
             [Name("pm"), Name("expect"), ..] => self.script.checks_more = true,
-            [Name("pm"), Name("request"), ..] => {
-                let is_set = self.is_sign(end, '=') && !self.is_sign(end + 1, '=');
-                if is_set || CHANGES.iter().any(|change| path.ends_with(change)) {
-                    self.add_effect("changes the request");
-                }
-            }
+            [
+                Name("pm"),
+                Name("request"),
+                ..,
+                Name("add" | "upsert" | "remove" | "update" | "addHeader"),
+                Call(_),
+            ] => self.add_effect("changes the request"),
             _ => {
                 let mut effects = EFFECTS.lines().filter_map(|row| row.split_once('\t'));
                 if let Some((_, effect)) = effects.find(|(call, _)| path.starts_with(call)) {
@@ -312,45 +286,41 @@ impl<'s> ScriptReader<'_, 's> {
         }
     }
 
-    /// Reads `"name", value)`.
-    fn read_setter(&mut self, at: usize) {
-        let Some(name) = self.text(at) else {
+    /// Reads `set("name", value)`.
+    fn read_setter(&mut self, call: Node<'t>) {
+        let arguments = call.child_by_field_name("arguments");
+        let mut arguments = arguments.map(children_of).unwrap_or_default().into_iter();
+        let name = arguments.next().and_then(|name| self.text(name));
+        let Some(name) = name else {
             return self.add_effect("sets variables");
         };
-        let kept = match self.tokens.get(at + 2) {
-            _ if !self.is_sign(at + 1, ',') => None,
-            Some(Token::Text(text) | Token::Number(text)) if self.is_sign(at + 3, ')') => {
-                Some(KeptValue::Text((*text).to_owned()))
+        let kept = arguments.next().and_then(|value| match self.text(value) {
+            Some(text) => Some(KeptValue::Text(text.to_owned())),
+            None if value.kind() == "number" => {
+                Some(KeptValue::Text(text_of(value, self.source).to_owned()))
             }
-            _ => {
-                let chain = self.read_whole_chain(at + 2);
-                chain.and_then(|chain| self.find_value(&chain))
-            }
-        };
+            None => self.find_value(&self.chain(value)?),
+        });
         self.script.sets.push((name.to_owned(), kept));
     }
 
-    /// Reads the statuses that are expected at a place, unless the chain before it negates them. Without any, something
-    /// else is checked.
-    fn read_statuses(&mut self, chain: &[ChainLink<'_>], at: Option<usize>) {
-        let at = at.unwrap_or(self.tokens.len());
-        let named = match self.text(at) {
+    /// Reads the statuses that are expected, unless the chain before them negates them. Without any, something else is
+    /// checked.
+    fn read_statuses(&mut self, chain: &[ChainLink<'_>], expected: Option<Node<'t>>) {
+        let expected = expected.filter(|_| !chain.contains(&Name("not")));
+        let nodes = match expected {
+            Some(list) if list.kind() == "array" => children_of(list),
+            one => one.into_iter().collect(),
+        };
+        let statuses = nodes.into_iter().filter_map(|node| match self.text(node) {
             Some("OK") => Some(200),
             Some("Created") => Some(201),
             Some("Accepted") => Some(202),
             Some("No Content") => Some(204),
-            _ => None,
-        };
-        let is_list = self.is_sign(at, '[');
-        let numbers = (at + usize::from(is_list)..).step_by(2);
-        let numbers = numbers.map_while(|at| match self.tokens.get(at)? {
-            Token::Number(number) => number.parse().ok().filter(|code| (100..600).contains(code)),
-            _ => None,
+            _ => text_of(node, self.source).parse().ok(),
         });
-        let mut statuses: Vec<u16> = named.into_iter().chain(numbers).collect();
-        if chain.contains(&Name("not")) {
-            statuses.clear();
-        }
+        let statuses = statuses.filter(|status| (100..600).contains(status));
+        let statuses: Vec<u16> = statuses.collect();
         self.script.checks_more |= statuses.is_empty();
         for status in statuses {
             if !self.script.statuses.contains(&status) {
@@ -359,24 +329,32 @@ impl<'s> ScriptReader<'_, 's> {
         }
     }
 
-    /// Returns the place behind the status of the answer.
-    fn skip_status(&self, at: usize) -> Option<usize> {
-        let (chain, end) = self.read_chain(at)?;
-        let is_status = matches!(
-            chain.as_slice(),
-            [Name("responseCode"), Name("code")] | [Name("pm"), Name("response"), Name("code")]
-        );
-        is_status.then_some(end)
+    /// Returns true for the status of the answer.
+    fn is_status(&self, node: Node<'t>) -> bool {
+        matches!(
+            self.chain(node).as_deref(),
+            Some(
+                [Name("responseCode"), Name("code")] | [Name("pm"), Name("response"), Name("code")]
+            )
+        )
     }
 
-    /// Reads `= responseCode.code === 200` behind `tests["name"]`.
-    fn read_test(&mut self, at: usize) {
-        let is_assigned = self.is_sign(at - 1, ']') && self.is_sign(at, '=');
-        let end = self.skip_status(at + 1).filter(|_| is_assigned);
-        let status = end.filter(|end| self.is_sign(*end, '=') && self.is_sign(end + 1, '='));
-        let status = status.map(|end| end + 2 + usize::from(self.is_sign(end + 2, '=')));
-        self.read_statuses(&[], status);
+    /// Returns what the status is compared with: `responseCode.code === 200`.
+    fn compared_status(&self, node: Node<'t>) -> Option<Node<'t>> {
+        let field = |name| node.child_by_field_name(name);
+        let sign = text_of(field("operator")?, self.source);
+        let is_equal = ["==", "==="].contains(&sign) && self.is_status(field("left")?);
+        field("right").filter(|_| is_equal)
     }
+}
+
+/// Returns true for a function that sets a variable, also where a broken script ends in its call.
+fn is_setter(path: &str) -> bool {
+    matches!(
+        path,
+        "pm.environment.set" | "pm.collectionVariables.set" | "pm.globals.set" | "pm.variables.set"
+    ) || path.starts_with("postman.setEnvironmentVariable")
+        || path.starts_with("postman.setGlobalVariable")
 }
 
 /// Returns a chain as text without arguments: `pm.environment.set()`.

@@ -1,6 +1,6 @@
-//! The syntax tree of a script.
+//! The syntax trees of scripts: of k6, and of collections of Postman.
 
-use crate::import::source::{Input, Mistake, Span};
+use super::source::{Input, Mistake, Span};
 use tree_sitter::{Node, Parser, Tree};
 
 /// Deepest nesting of the tree.
@@ -14,21 +14,28 @@ pub(super) fn parse_script(input: &Input) -> Result<Tree, Mistake> {
     if input.text.trim().is_empty() {
         return Err(Mistake::new(0..0, "there is nothing in it"));
     }
-    let mut parser = Parser::new();
-    let language = tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into();
-    let tree = parser
-        .set_language(&language)
-        .ok()
-        .and_then(|()| parser.parse(&input.text, None));
+    let tree = parse_text(&input.text);
     let tree = tree.ok_or_else(|| Mistake::new(0..0, "this cannot be parsed"))?;
-    check_tree(&tree)?;
+    check_tree(&tree, true)?;
     Ok(tree)
 }
 
+/// Parses a script, which may be broken in places; returns nothing where it is too deep.
+pub(super) fn parse_lenient(text: &str) -> Option<Tree> {
+    parse_text(text).filter(|tree| check_tree(tree, false).is_ok())
+}
+
+fn parse_text(text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    let language = tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into();
+    parser.set_language(&language).ok()?;
+    parser.parse(text, None)
+}
+
 /// Refuses mistakes and trees that are too deep.
-fn check_tree(tree: &Tree) -> Result<(), Mistake> {
+fn check_tree(tree: &Tree, is_strict: bool) -> Result<(), Mistake> {
     let mut cursor = tree.walk();
-    let has_error = tree.root_node().has_error();
+    let has_error = is_strict && tree.root_node().has_error();
     let mut depth = 0;
     loop {
         let node = cursor.node();
@@ -36,11 +43,11 @@ fn check_tree(tree: &Tree) -> Result<(), Mistake> {
             // It begins long before the word that does not fit.
             let children = node.child_count();
             let last = children.checked_sub(1).and_then(|at| node.child(at as u32));
-            let span = line_span(last.unwrap_or(node));
+            let span = first_word(last.unwrap_or(node));
             return Err(Mistake::new(span, "this is not JavaScript or TypeScript"));
         }
         if depth > DEEPEST {
-            return Err(Mistake::new(line_span(node), "this is nested too deeply"));
+            return Err(Mistake::new(first_word(node), "this is nested too deeply"));
         }
         if cursor.goto_first_child() {
             depth += 1;
@@ -60,8 +67,8 @@ pub(super) fn span_of(node: Node<'_>) -> Span {
     node.byte_range()
 }
 
-/// Returns the place of the first word of a node.
-fn line_span(node: Node<'_>) -> Span {
+/// Returns the place at which the first word of a node begins.
+pub(super) fn first_word(node: Node<'_>) -> Span {
     let start = node.start_byte();
     start..node.end_byte().min(start + 1)
 }
@@ -80,57 +87,45 @@ pub(super) fn children_of(node: Node<'_>) -> Vec<Node<'_>> {
 
 /// Returns the inside of parentheses, casts and `await`.
 pub(super) fn inner_of(mut node: Node<'_>) -> Node<'_> {
-    while [
-        "parenthesized_expression",
-        "as_expression",
-        "satisfies_expression",
-        "non_null_expression",
-        "await_expression",
-    ]
-    .contains(&node.kind())
+    while let "parenthesized_expression"
+    | "as_expression"
+    | "satisfies_expression"
+    | "non_null_expression"
+    | "await_expression" = node.kind()
+        && let Some(inner) = children_of(node).first()
     {
-        match children_of(node).first() {
-            Some(inner) => node = *inner,
-            None => break,
-        }
+        node = *inner;
     }
     node
 }
 
 /// Returns true for a function or a method.
 pub(super) fn is_function(node: Node<'_>) -> bool {
-    [
-        "arrow_function",
-        "function_expression",
-        "function_declaration",
-        "generator_function",
-        "generator_function_declaration",
-        "method_definition",
-    ]
-    .contains(&node.kind())
+    let kind = node.kind();
+    matches!(
+        kind,
+        "arrow_function" | "function_expression" | "function_declaration"
+    ) || matches!(kind, "generator_function" | "method_definition")
+        || kind == "generator_function_declaration"
 }
 
 /// Returns all nodes below one, in their order.
 pub(super) fn nodes_below(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut nodes = Vec::new();
-    let mut open = vec![node];
-    while let Some(node) = open.pop() {
-        nodes.push(node);
-        let mut children = children_of(node);
-        children.reverse();
-        open.extend(children);
-    }
-    nodes
+    nodes_where(node, |_| true)
 }
 
 /// Returns all nodes below one that are in no function of their own.
 pub(super) fn nodes_within(node: Node<'_>) -> Vec<Node<'_>> {
+    nodes_where(node, |child| !is_function(child))
+}
+
+fn nodes_where<'t>(node: Node<'t>, is_entered: impl Fn(Node<'t>) -> bool) -> Vec<Node<'t>> {
     let mut nodes = Vec::new();
     let mut open = vec![node];
     while let Some(node) = open.pop() {
         nodes.push(node);
-        let children = children_of(node).into_iter();
-        open.extend(children.rev().filter(|child| !is_function(*child)));
+        let children = children_of(node).into_iter().rev();
+        open.extend(children.filter(|child| is_entered(*child)));
     }
     nodes
 }
