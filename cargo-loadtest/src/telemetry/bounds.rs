@@ -70,7 +70,9 @@ pub(super) fn find_boundaries(plan: &Plan, most: usize) -> Arc<[Duration]> {
         })
     };
     grid.sort_by(|(one, _), (other, _)| distance(one).total_cmp(&distance(other)));
-    for boundary in places.iter().chain(grid.iter().map(|(one, _)| one)) {
+    // Without room for more, the rest is left to series that were not foreseen.
+    let finer = grid.iter().filter(|_| most > FEWEST_BOUNDARIES);
+    for boundary in places.iter().chain(finer.map(|(one, _)| one)) {
         if boundaries.len() < most {
             boundaries.insert(*boundary);
         }
@@ -123,8 +125,11 @@ impl Detail {
         weight: HistogramWeight,
         scenarios: &[&ScenarioDef],
     ) -> usize {
-        let fits =
-            |boundaries: &usize| self.count_all(weight.series(*boundaries), scenarios) <= most;
+        let fits = |boundaries: &usize| {
+            let histogram = weight.series(*boundaries);
+            let own = scenarios.len() * OWN_TIMES * histogram;
+            self.count_all(histogram, scenarios) + own <= most
+        };
         let all = FEWEST_BOUNDARIES..=MOST_BOUNDARIES;
         all.rev().find(fits).unwrap_or(FEWEST_BOUNDARIES)
     }
@@ -157,8 +162,7 @@ impl Detail {
         let has_sockets = scenario.steps.iter().any(|step| step.websocket.is_some());
         let sockets = if has_sockets { SOCKET_SERIES } else { 0 };
         let groups = scenario.groups.len() * (2 + histogram);
-        let own = MOST_NAMES + OWN_TIMES * histogram;
-        steps.sum::<usize>() + groups + sockets + SCENARIO_SERIES + 2 * histogram + own
+        steps.sum::<usize>() + groups + sockets + SCENARIO_SERIES + 2 * histogram + MOST_NAMES
     }
 
     pub(super) fn has_phases(self) -> bool {
@@ -259,7 +263,8 @@ mod tests {
         let ms = |boundaries: &[Duration]| -> Vec<u128> {
             boundaries.iter().map(Duration::as_millis).collect()
         };
-        let found = find_boundaries(&start.plan, 17);
+        let found = find_boundaries(&start.plan, FEWEST_BOUNDARIES);
+        assert_eq!(found.len(), 16);
         let usual = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
         assert_eq!(ms(&found)[..10], usual);
         assert!(ms(&found).contains(&2_000), "4 T");

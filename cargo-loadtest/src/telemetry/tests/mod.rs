@@ -39,7 +39,7 @@ fn settings(run_label: bool, most: usize) -> TrackerSettings {
         },
         detail: Detail::All,
         // So few that the pages of the tests can be read.
-        boundaries: 16,
+        boundaries: 24,
         budget: Arc::new(SeriesBudget::new(most)),
     }
 }
