@@ -25,7 +25,7 @@ pub(super) fn describe_denial(url: &str, event: &Event) -> Option<Denial> {
         return None;
     };
     let words = console::clean(words);
-    let at = words.to_lowercase().find(VIOLATION)? + VIOLATION.len();
+    let at = words.to_ascii_lowercase().find(VIOLATION)? + VIOLATION.len();
     let denied = words.get(at..)?;
     Some(Denial {
         subject: denied.split('.').take(2).collect::<Vec<_>>().join("."),
