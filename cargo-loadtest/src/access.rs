@@ -84,7 +84,10 @@ fn is_telling(secret: &str) -> bool {
 }
 
 /// Returns the value of a variable, or the text of the file that `NAME_FILE` names.
-fn read_secret(variable: &str) -> Result<String, String> {
+///
+/// # Errors
+/// What is wrong with it, which continues a sentence about the variable.
+pub(crate) fn read_secret(variable: &str) -> Result<String, String> {
     let held = |name: &str| process::variable(name).filter(|value| !value.is_empty());
     let value = match (held(variable), held(&format!("{variable}_FILE"))) {
         (Some(value), _) => value,
@@ -100,7 +103,7 @@ fn read_secret(variable: &str) -> Result<String, String> {
         return Err("holds no value".to_owned());
     }
     if value.chars().any(char::is_control) {
-        return Err("holds a control character, which no header may".to_owned());
+        return Err("holds a control character".to_owned());
     }
     Ok(value)
 }

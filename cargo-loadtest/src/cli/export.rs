@@ -29,9 +29,9 @@ pub(crate) enum LauncherCommand {
         /// Number of processes that generate the load
         #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         shards: u32,
-        /// Longest time that each job may take
-        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = values::limit)]
-        limit: Duration,
+        /// Longest time that each job may take; by default half an hour more than the load, or 1h for a number of iterations
+        #[arg(long, value_name = "TIME", value_parser = values::limit)]
+        limit: Option<Duration>,
         #[command(flatten)]
         args: LauncherArgs,
     },
@@ -49,9 +49,9 @@ pub(crate) enum LauncherCommand {
         /// Address of the NATS server
         #[arg(long, value_name = "URL", default_value = "tls://nats:4222", value_parser = values::encrypted_server)]
         cluster: String,
-        /// Longest time that the jobs may take
-        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = values::limit)]
-        limit: Duration,
+        /// Longest time that the jobs may take; by default half an hour more than the load, or 1h for a number of iterations
+        #[arg(long, value_name = "TIME", value_parser = values::limit)]
+        limit: Option<Duration>,
         #[command(flatten)]
         args: LauncherArgs,
     },

@@ -1,15 +1,19 @@
 //! The connection to NATS, and the stream that keeps what agents measured.
 
 use super::messages::ALL_PARCELS;
+use super::refusal::{describe_denial, explain_refusal};
+use crate::access::read_secret;
 use crate::config::{ClusterConfig, is_loopback_host};
 use crate::console;
 use crate::error::Error;
 use crate::files;
 use async_nats::jetstream::stream::{Config as StreamConfig, StorageType, Stream};
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, ServerAddr};
+use async_nats::{Client, ConnectOptions, ServerAddr};
 use loadtest_model::display::format_span;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The oldest server whose consumers do not stall.
@@ -26,12 +30,16 @@ pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// The server, and how to be let in.
 #[derive(Debug, Clone)]
 pub(crate) struct ClusterAddress {
-    url: String,
-    server: ServerAddr,
+    pub(super) url: String,
+    pub(super) server: ServerAddr,
     /// The certificates of its authority, beside those of the system.
     authority: Option<PathBuf>,
     /// A `.creds` file, or one with the secret key of a user.
     credentials: Option<PathBuf>,
+    /// The variable of `user:password`.
+    login: Option<String>,
+    /// A certificate of our own and its key.
+    pub(super) identity: Option<PathBuf>,
 }
 
 impl ClusterAddress {
@@ -63,7 +71,13 @@ impl ClusterAddress {
                 "the URL of the cluster holds a password, which process lists show",
             )
             .with_help(
-                "name a file with `[cluster] credentials`, or set LOADTEST_CLUSTER_CREDENTIALS",
+                "name a variable that holds `user:password` with `[cluster] basic_env`, or set \
+                 LOADTEST_CLUSTER_BASIC_ENV to its name",
+            ));
+        }
+        if config.credentials.is_some() && config.basic_env.is_some() {
+            return Err(Error::usage(
+                "`[cluster]` has `credentials` or `basic_env`, not both",
             ));
         }
         Ok(Self {
@@ -71,6 +85,8 @@ impl ClusterAddress {
             server,
             authority: config.ca.clone(),
             credentials: config.credentials.clone(),
+            login: config.basic_env.clone(),
+            identity: config.identity.clone(),
         })
     }
 
@@ -79,8 +95,20 @@ impl ClusterAddress {
     /// # Errors
     /// When the server does not answer, refuses us, or is too old.
     pub(super) async fn connect(&self, name: &str) -> Result<Client, Error> {
+        let denied = Mutex::new(BTreeSet::new());
+        let url = self.url.clone();
         let mut options = ConnectOptions::new()
             .name(name)
+            .event_callback(move |event| {
+                // A server repeats itself for each message that it does not let through.
+                let mut denied = denied.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(denial) = describe_denial(&url, &event)
+                    && denied.insert(denial.subject)
+                {
+                    console::print_warning(denial.message);
+                }
+                std::future::ready(())
+            })
             .connection_timeout(ANSWER_LIMIT)
             .request_timeout(Some(ANSWER_LIMIT))
             .ping_interval(Duration::from_secs(2))
@@ -96,8 +124,17 @@ impl ClusterAddress {
         if let Some(file) = &self.credentials {
             options = identify(options, file)?;
         }
+        if let Some(variable) = &self.login {
+            let (user, password) = read_login(variable)?;
+            options = options.user_and_password(user, password);
+        }
+        if let Some(file) = &self.identity {
+            check_identity(file)?;
+            // The certificates of the file are taken here, and its key there.
+            options = options.add_client_certificate(file.clone(), file.clone());
+        }
         let client = options.connect(self.server.clone()).await;
-        let client = client.map_err(|error| self.explain(&error))?;
+        let client = client.map_err(|error| explain_refusal(self, &error))?;
         let version = client.server_info().version;
         if !is_current(&version) {
             let [major, minor, patch] = OLDEST_SERVER;
@@ -108,34 +145,6 @@ impl ClusterAddress {
             .with_help(format!("use {major}.{minor}.{patch} or newer")));
         }
         Ok(client)
-    }
-
-    /// Returns why there is no connection, with the remedy.
-    fn explain(&self, error: &ConnectError) -> Error {
-        let (url, reason) = (&self.url, error.to_string());
-        let is_unknown = matches!(
-            error.kind(),
-            ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation
-        );
-        if is_unknown {
-            let message = format!("the NATS server at `{url}` refuses us: {reason}");
-            return Error::failure(message).with_help(
-                "name a file with `[cluster] credentials`, or set LOADTEST_CLUSTER_CREDENTIALS",
-            );
-        }
-        if reason.contains("InvalidContentType") {
-            return Error::failure(format!("the server at `{url}` does not speak TLS"))
-                .with_help("give it a certificate; `nats://` is only for servers on this machine");
-        }
-        if reason.contains("certificate") {
-            let message =
-                format!("the certificate of the NATS server at `{url}` is not valid: {reason}");
-            return Error::failure(message).with_help(
-                "name the file of a private authority with `[cluster] ca`, or set LOADTEST_CLUSTER_CA",
-            );
-        }
-        Error::failure(format!("no NATS server answers at `{url}`: {reason}"))
-            .with_help("start one with `nats-server -js`")
     }
 }
 
@@ -149,6 +158,38 @@ fn identify(options: ConnectOptions, file: &Path) -> Result<ConnectOptions, Erro
         _ => options.credentials(&text),
     });
     identified.map_err(Error::io("read the credentials", file))
+}
+
+/// Reads user and password.
+fn read_login(variable: &str) -> Result<(String, String), Error> {
+    let wrong = |mistake: &str| {
+        Error::usage(format!(
+            "`basic_env` in `[cluster]` names the variable `{variable}`, which {mistake}"
+        ))
+    };
+    let login = read_secret(variable).map_err(|mistake| wrong(&mistake))?;
+    let (user, password) = login
+        .split_once(':')
+        .ok_or_else(|| wrong("holds no `user:password`"))?;
+    Ok((user.to_owned(), password.to_owned()))
+}
+
+/// Checks that a file has what the client looks for in it: it would name neither the file nor the part.
+fn check_identity(file: &Path) -> Result<(), Error> {
+    let bytes = files::read(file).map_err(Error::io("read the certificate", file))?;
+    let text = String::from_utf8_lossy(&bytes);
+    for part in ["CERTIFICATE-----", "PRIVATE KEY-----"] {
+        if !text.contains(part) {
+            let what = part.trim_end_matches('-').to_lowercase();
+            return Err(
+                Error::usage(format!("`{}` holds no {what}", file.display())).with_help(
+                    "`identity` in `[cluster]` is one PEM file with a certificate and its key: \
+                     `cat agent.crt agent.key >agent.pem`",
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Warns of a server by which no run can be made.
@@ -183,17 +224,18 @@ pub(super) async fn open_stream(client: &Client) -> Result<Stream, Error> {
 pub(super) async fn make_stream(client: &Client, config: StreamConfig) -> Result<Stream, Error> {
     let context = async_nats::jetstream::new(client.clone());
     let stream = tokio::time::timeout(ANSWER_LIMIT, context.get_or_create_stream(config)).await;
-    let failed = |reason: String| {
-        Error::failure(format!("the NATS server keeps no stream: {reason}"))
-            .with_help("start it with JetStream: `nats-server -js -sd FOLDER`")
+    let reason = match stream {
+        Ok(Ok(stream)) => return Ok(stream),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer in {}", format_span(ANSWER_LIMIT)),
     };
-    match stream {
-        Ok(stream) => stream.map_err(|error| failed(error.to_string())),
-        Err(_) => Err(failed(format!(
-            "no answer in {}",
-            format_span(ANSWER_LIMIT)
-        ))),
-    }
+    let keeps_streams = client.server_info().jetstream;
+    let error = Error::failure(format!("the NATS server keeps no stream: {reason}"));
+    Err(error.with_help(if keeps_streams {
+        "let the user of the controller publish to `$JS.API.>` and subscribe to `_INBOX.>`; its account needs JetStream"
+    } else {
+        "start it with JetStream: `nats-server -js -sd FOLDER`"
+    }))
 }
 
 fn is_current(version: &str) -> bool {
@@ -248,6 +290,47 @@ mod tests {
             wrong.contains("holds a password") && !wrong.contains("secret"),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn a_login_is_in_a_variable_and_is_the_only_one() {
+        let config = ClusterConfig {
+            credentials: Some("agent.creds".into()),
+            basic_env: Some("NATS_LOGIN".to_owned()),
+            ..ClusterConfig::default()
+        };
+        let both = ClusterAddress::new(Some("nats://127.0.0.1"), &config);
+        let wrong = both.unwrap_err().to_string();
+        assert!(wrong.contains("not both"), "{wrong}");
+        let missing = read_login("LOADTEST_NO_SUCH_VARIABLE").unwrap_err();
+        let wrong = missing.to_string();
+        assert!(
+            wrong.contains("`LOADTEST_NO_SUCH_VARIABLE`, which holds no value"),
+            "{wrong}"
+        );
+    }
+
+    #[test]
+    fn an_identity_is_a_certificate_and_its_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("agent.pem");
+        let certificate = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";
+        let key = "-----BEGIN EC PRIVATE KEY-----\n-----END EC PRIVATE KEY-----\n";
+        for (text, lacks) in [
+            (certificate, Some("holds no private key")),
+            (key, Some("holds no certificate")),
+            (&[certificate, key].concat(), None),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let wrong = check_identity(&file).err().map(|error| error.to_string());
+            assert_eq!(wrong.is_some(), lacks.is_some(), "{wrong:?}");
+            assert!(
+                wrong
+                    .unwrap_or_default()
+                    .contains(lacks.unwrap_or_default())
+            );
+        }
+        assert!(check_identity(&folder.path().join("none")).is_err());
     }
 
     #[test]

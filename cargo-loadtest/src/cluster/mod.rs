@@ -18,6 +18,7 @@ mod messages;
 mod mirror;
 mod parcels;
 mod programs;
+mod refusal;
 mod scenario_course;
 mod seconds;
 mod signature;

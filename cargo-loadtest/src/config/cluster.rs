@@ -1,6 +1,7 @@
 //! `[cluster]`: the machines that make a load together.
 
 use super::key::{ConfigTable, Given};
+use super::notify::read_variable;
 use crate::cli::{AgentLoss, values};
 use crate::units;
 use std::path::PathBuf;
@@ -25,6 +26,10 @@ pub(crate) struct ClusterConfig {
     pub(crate) ca: Option<PathBuf>,
     /// `credentials`: a `.creds` file, or one with a secret key.
     pub(crate) credentials: Option<PathBuf>,
+    /// `basic_env`: the variable of `user:password`.
+    pub(crate) basic_env: Option<String>,
+    /// `identity`: a certificate of our own and its key in PEM.
+    pub(crate) identity: Option<PathBuf>,
 }
 
 impl ConfigTable for ClusterConfig {
@@ -51,6 +56,10 @@ impl ConfigTable for ClusterConfig {
             },
             "ca" => self.ca = Some(given.path(&given.name()?)),
             "credentials" => self.credentials = Some(given.path(&given.name()?)),
+            "basic_env" => {
+                self.basic_env = Some(read_variable(given.text(), "basic_env = \"NATS_LOGIN\"")?);
+            }
+            "identity" => self.identity = Some(given.path(&given.name()?)),
             _ => return Err("is not a key of this table".to_owned()),
         }
         Ok(())

@@ -18,6 +18,9 @@ use url::Url;
 pub(super) const LACKING: &str = "this build of the tool lacks the format, so that it compiles sooner; `cargo install --path \
                                   cargo-loadtest` installs the full tool";
 
+/// Stands for the identifier of the run in a path.
+pub(super) const RUN: &str = "{run}";
+
 /// A sink that gets intervals, and is yet to be opened.
 #[derive(Clone)]
 pub(super) struct SinkTarget {
@@ -72,7 +75,7 @@ fn open_file(path: Option<PathBuf>, run: &str) -> Result<Option<File>, String> {
     if path == Path::new("-") {
         return Ok(None);
     }
-    let path = PathBuf::from(path.to_string_lossy().replace("{run}", run));
+    let path = PathBuf::from(path.to_string_lossy().replace(RUN, run));
     if let Some(what) = describe_protected(&path) {
         return Err(format!("its `path` is {what}, which nothing may overwrite"));
     }

@@ -2,7 +2,7 @@
 
 use super::bounds::{Detail, SeriesBudget};
 use super::hub::{Hub, HubState, Receiver, ServedSink, SinkName};
-use super::open::{LACKING, SinkTarget};
+use super::open::{LACKING, RUN, SinkTarget};
 use super::queue::SinkQueue;
 use super::sink::Sink;
 use super::sink::prometheus::ScrapePage;
@@ -179,9 +179,11 @@ impl Telemetry {
         replay: Option<&Interrupts>,
     ) -> Hub {
         let weight = self.weight();
-        let detail = Detail::for_room(self.config.max_series, weight, scenarios);
-        if let Some(loss) = detail.describe_loss().filter(|_| !self.is_empty()) {
-            let most = self.config.max_series;
+        let most = self.config.max_series;
+        let detail = Detail::for_room(most, weight, scenarios);
+        let boundaries = detail.count_boundaries(most, weight, scenarios);
+        let losses = detail.describe_losses(boundaries);
+        for loss in losses.filter(|_| !self.is_empty()) {
             console::print_warning(format!(
                 "telemetry: {loss}, so that there are at most {most} series"
             ));
@@ -195,7 +197,8 @@ impl Telemetry {
             run_label: self.config.run_label,
             weight,
             detail,
-            budget: Arc::new(SeriesBudget::new(self.config.max_series)),
+            boundaries,
+            budget: Arc::new(SeriesBudget::new(most)),
         };
         let state = HubState {
             settings,
@@ -283,7 +286,8 @@ impl PreparedSink {
     }
 
     fn serve(self, run: &str, replay: Option<&Interrupts>) -> ServedSink {
-        let name = self.name;
+        let mut name = self.name;
+        name.place = name.place.replace(RUN, run);
         let mut spans = None;
         let receiver = if let Some(listener) = self.listener {
             ScrapePage::serve(listener, self.config.linger)
@@ -380,4 +384,32 @@ fn find_otlp_url(sink: &SinkConfig, headers: &mut AccessHeaders) -> Result<Optio
     let path = format!("{}/v1/metrics", url.path().trim_end_matches('/'));
     url.set_path(&path);
     Ok(Some(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::sample;
+
+    #[test]
+    fn a_path_is_shown_with_the_name_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("{run}/intervals.jsonl");
+        let args = TelemetryArgs {
+            send: vec![format!("json={}", path.display())],
+            ..TelemetryArgs::default()
+        };
+        let prepared = Telemetry::prepare(&TelemetryConfig::default(), &args, false).unwrap();
+        let facts = RunFacts {
+            run: "20261121-143005-k3f9".to_owned(),
+            tool_version: "0.1.0".to_owned(),
+            commit: None,
+        };
+        let definition = sample::definition("checkout", &[]);
+        let hub = prepared.start(facts, &[&definition], None);
+        let place = folder.path().join("20261121-143005-k3f9/intervals.jsonl");
+        assert!(place.is_file());
+        let state = hub.state.lock().unwrap();
+        assert_eq!(state.sinks[0].name.place, place.display().to_string());
+    }
 }

@@ -19,6 +19,8 @@ pub(super) struct TrackerSettings {
     pub(super) run_label: bool,
     pub(super) weight: HistogramWeight,
     pub(super) detail: Detail,
+    /// The most boundaries of a histogram.
+    pub(super) boundaries: usize,
     pub(super) budget: Arc<SeriesBudget>,
 }
 
@@ -55,7 +57,7 @@ impl Tracker {
             let shard = start.plan.shard.to_string();
             add("shard", shard.trim_start_matches("shard ").to_owned());
         }
-        let boundaries = find_boundaries(&start.plan);
+        let boundaries = find_boundaries(&start.plan, settings.boundaries);
         let mut table = SeriesTable::new(boundaries, settings.weight, Arc::clone(&settings.budget));
         let names = PartNames::new(&start.definition, settings.detail);
         let mut run = vec![

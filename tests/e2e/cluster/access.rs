@@ -21,6 +21,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_run_is_made_by_an_encrypted_server,
         each_role_needs_no_more_than_its_permissions,
         the_documented_server_is_encrypted_and_knows_its_users,
+        a_user_has_a_password_and_a_certificate,
+        a_subject_that_is_denied_is_named,
     ]
 }
 
@@ -75,6 +77,72 @@ fn a_run_is_made_by_an_encrypted_server() {
         "LOADTEST_CLUSTER_CA",
     ]);
     make_run(broker, &trusting, &trusting);
+}
+
+fn a_user_has_a_password_and_a_certificate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (authority, other) = (Authority::new(), Authority::new());
+    let (certificate, key) = authority.issue("127.0.0.1", 4000);
+    let identity = |authority: &Authority| {
+        let (certificate, key) = authority.issue("agent.example", 4000);
+        certificate + &key
+    };
+    let path = |name: &str| folder.path().join(name);
+    let configuration = "tls { cert_file: \"./server.pem\", key_file: \"./server.key\", ca_file: \"./ca.pem\", \
+                         verify: true }\n\
+                         authorization { users: [ { user: ada, password: \"hush-hush\" } ] }\n";
+    for (name, text) in [
+        ("server.pem", certificate.as_str()),
+        ("server.key", &key),
+        ("ca.pem", authority.pem()),
+        ("agent.pem", &identity(&authority)),
+        ("other.pem", &identity(&other)),
+        ("server.conf", configuration),
+    ] {
+        let text = text.replace("./", &format!("{}/", folder.path().display()));
+        fs::write(path(name), text).expect("our own file");
+    }
+    let ca = naming("ca", &path("ca.pem"));
+    let own = |name: &str| ca.clone() + &naming("identity", &path(name)).replace("[cluster]\n", "");
+    let login = |name: &str| own(name) + "basic_env = \"NATS_LOGIN\"\n";
+    let (of_other, without_login, known) =
+        (login("other.pem"), own("agent.pem"), login("agent.pem"));
+    let broker = Broker::guarded(folder, "tls");
+    let option = broker.option();
+    let list = |configuration: &str, password: &str| {
+        let sandbox = Sandbox::with(configuration);
+        let list = sandbox.call().arg("agents").line(&option);
+        list.env("NATS_LOGIN", format!("ada:{password}")).run()
+    };
+    for (configuration, password, words) in [
+        (&ca, "hush-hush", "LOADTEST_CLUSTER_IDENTITY"),
+        (&of_other, "hush-hush", "NATS server at `tls://127.0.0.1:"),
+        (&without_login, "hush-hush", "refuses us"),
+        (&known, "wrong-one", "refuses us"),
+    ] {
+        let output = list(configuration, password).exits(1);
+        output
+            .says(&[words])
+            .says_no("no NATS server answers")
+            .says_no(password);
+    }
+    let output = list(&known, "hush-hush").exits(0);
+    output.prints(&["no agent is there"]);
+    let agent = Agent::within(Sandbox::with(&known), |one| {
+        one.tool("agent", &option)
+            .env("NATS_LOGIN", "ada:hush-hush")
+    });
+    let output = list(&known, "hush-hush").exits(0);
+    output.prints(&[&*agent.name()]);
+}
+
+/// With the user of a controller, an agent hears of no run.
+fn a_subject_that_is_denied_is_named() {
+    let (broker, _, controller) = admit_roles(&[], &[]);
+    let option = broker.option();
+    let mut agent = Agent::within(Sandbox::with(&controller), |one| one.tool("agent", &option));
+    let denied = "does not permit this user's Subscription to \"lt.agents\"";
+    agent.running.wait_until_it_says(denied);
 }
 
 /// The recipe of `docs/scale.md`, as it stands.

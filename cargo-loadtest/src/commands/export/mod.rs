@@ -3,8 +3,8 @@
 mod document;
 mod launchers;
 
-use super::Project;
-use crate::cli::{Cli, ExportArgs};
+use super::{Project, run};
+use crate::cli::{Cli, ExportArgs, LoadArgs};
 use crate::console;
 use crate::error::Error;
 use crate::files;
@@ -30,9 +30,20 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     }
     let project = Project::open(project, cli)?;
     let all = project.scenarios()?;
-    let definition = &one(&all, name)?.definition;
+    let found = one(&all, name)?;
+    let definition = &found.definition;
     let text = match &args.launcher {
-        Some(launcher) => launcher.render(definition)?,
+        Some(launcher) => {
+            let config = project.config()?;
+            let load = config
+                .defaults(launcher.is_ci())
+                .load_args(&LoadArgs::default());
+            let overrides = config.overrides(&load)?;
+            let chosen = std::slice::from_ref(found);
+            let overrides = std::slice::from_ref(&overrides);
+            let plans = run::plan(chosen, overrides, &config.grading, 0)?;
+            launcher.render(definition, plans.first())?
+        }
         None => format!("{:#}\n", describe_scenario(definition)),
     };
     if to_file {

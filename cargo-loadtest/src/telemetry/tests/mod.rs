@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod encodings;
+mod quantiles;
 
 use super::bounds::{Detail, SeriesBudget};
 use super::feed::Feed;
@@ -37,6 +38,8 @@ fn settings(run_label: bool, most: usize) -> TrackerSettings {
             is_native: false,
         },
         detail: Detail::All,
+        // So few that the pages of the tests can be read.
+        boundaries: 24,
         budget: Arc::new(SeriesBudget::new(most)),
     }
 }

@@ -5,12 +5,17 @@
 mod tests;
 
 use crate::cli::{LauncherArgs, LauncherCommand};
+use crate::config::is_loopback;
 use crate::console;
 use crate::error::Error;
 use loadtest_model::definition::ScenarioDef;
+use loadtest_model::display::format_span;
+use loadtest_model::plan::Plan;
 use loadtest_model::protocol::BASE_URL_VARIABLE;
+use loadtest_model::schedule::Schedule;
 use std::path::Path;
 use std::time::Duration;
+use url::Url;
 
 const SLURM: &str = include_str!("slurm.sh");
 const KUBERNETES: &str = include_str!("kubernetes.yaml");
@@ -18,6 +23,10 @@ const COMPOSE: &str = include_str!("compose.yaml");
 
 /// The longest name of a job, with room for `-controller`.
 const LONGEST_NAME: usize = 50;
+/// The time of a job beyond its load: for machines and images, agents that come late, setups, the report.
+const ALLOWANCE: Duration = Duration::from_secs(30 * 60);
+/// The longest time of a job whose load has no length, as iterations have none.
+const UNKNOWN_LOAD: Duration = Duration::from_secs(60 * 60);
 
 impl LauncherCommand {
     /// Returns the options that all launchers have.
@@ -29,12 +38,21 @@ impl LauncherCommand {
         }
     }
 
+    /// Returns true if it starts the run with `--ci`.
+    pub(super) fn is_ci(&self) -> bool {
+        matches!(self, Self::Kubernetes { .. })
+    }
+
     /// Writes the file that starts `scenario`.
     ///
     /// # Errors
-    /// An image that is named by no digest, a target that only its own process reaches, or a bundle whose name is no
-    /// text for people.
-    pub(super) fn render(&self, scenario: &ScenarioDef) -> Result<String, Error> {
+    /// An image that is named by no digest, a target that only its own process reaches, a limit that ends the load, or
+    /// a bundle whose name is no text for people.
+    pub(super) fn render(
+        &self,
+        scenario: &ScenarioDef,
+        plan: Option<&Plan>,
+    ) -> Result<String, Error> {
         let values = LauncherValues {
             scenario,
             args: self.args(),
@@ -62,7 +80,7 @@ impl LauncherCommand {
             ));
         }
         Ok(match self {
-            Self::Slurm { limit, .. } => values.fill_slurm(*limit),
+            Self::Slurm { limit, .. } => values.fill_slurm(find_limit(*limit, plan)?),
             Self::Kubernetes {
                 image,
                 memory,
@@ -85,23 +103,31 @@ impl LauncherCommand {
                         ("IMAGE", quote_yaml_text(image)),
                         ("MEMORY", quote_yaml_text(memory)),
                         ("CLUSTER", quote_yaml_text(cluster)),
-                        ("SECONDS", count_up(*limit, 1).to_string()),
+                        (
+                            "SECONDS",
+                            count_up(find_limit(*limit, plan)?, 1).to_string(),
+                        ),
                         ("BASE_URL", base),
                     ],
                 )
             }
             Self::Compose { image, memory, .. } => {
                 let mount = format!("./{}:{}:ro", values.bundle(), values.bundle_in_image());
-                let base = values.format_base_url(|url| {
-                    format!("    environment:\n      {BASE_URL_VARIABLE}: {url}\n")
-                });
+                let base =
+                    values.format_base_url(|url| format!("      {BASE_URL_VARIABLE}: {url}\n"));
+                // A key without a value has that of the environment in which Compose is started.
+                let secrets = scenario.secrets.iter();
+                let secrets: String = secrets
+                    .map(|name| format!("      {}:\n", quote_yaml_text(name)))
+                    .collect();
                 values.fill_yaml(
                     COMPOSE,
                     &[
                         ("IMAGE", quote_yaml_text(image)),
                         ("MEMORY", quote_yaml_text(memory)),
                         ("BUNDLE_MOUNT", quote_yaml_text(&mount)),
-                        ("BASE_URL", base),
+                        ("ENVIRONMENT", format_environment(&[&base, &secrets])),
+                        ("SECRETS", format_environment(&[&secrets])),
                     ],
                 )
             }
@@ -112,20 +138,55 @@ impl LauncherCommand {
 impl LauncherCommand {
     /// Checks that all processes reach the target; a script takes the address from its environment too.
     fn check_target(&self, scenario: &ScenarioDef) -> Result<(), Error> {
-        if !scenario.starts_target || self.args().base_url.is_some() {
-            return Ok(());
-        }
+        let given = self.args().base_url.as_deref();
+        let base = given.or(scenario.base.as_deref());
+        let is_here = |base: &&str| Url::parse(base).is_ok_and(|url| is_loopback(&url));
         let function = &scenario.function;
-        let message = format!(
-            "a setup of `{function}` starts the target, which other processes do not reach"
-        );
-        if matches!(self, Self::Slurm { .. }) {
+        let message = if scenario.starts_target && given.is_none() {
+            format!("a setup of `{function}` starts the target, which other processes do not reach")
+        } else if let Some(base) = base.filter(is_here) {
+            format!(
+                "`{base}` is a loopback address: each machine or container would send the load of `{function}` to itself"
+            )
+        } else {
+            return Ok(());
+        };
+        if matches!(self, Self::Slurm { .. }) && given.is_none() {
             console::print_warning(format_args!(
                 "{message}: set {BASE_URL_VARIABLE} when you start the script"
             ));
             return Ok(());
         }
-        Err(Error::usage(message).with_help("give `--base-url https://staging.example.com`"))
+        Err(Error::usage(message)
+            .with_help("give an address that they reach: `--base-url https://staging.example.com`"))
+    }
+}
+
+/// Returns the longest time of a job: the one that is given, or one that follows the load.
+///
+/// # Errors
+/// When it would end the load.
+fn find_limit(given: Option<Duration>, plan: Option<&Plan>) -> Result<Duration, Error> {
+    let load = plan.and_then(|plan| Some(Schedule::new(&plan.load).end()? + plan.graceful_stop));
+    match (given, load) {
+        (Some(limit), Some(load)) if limit < load => {
+            let [limit, load] = [limit, load].map(format_span);
+            let message = format!("`--limit {limit}` ends the load, which takes up to {load}");
+            Err(Error::usage(message).with_help(
+                "leave it out: without it, the limit is half an hour more than the load",
+            ))
+        }
+        (Some(limit), _) => Ok(limit),
+        (None, Some(load)) => Ok(load + ALLOWANCE),
+        (None, None) => Ok(UNKNOWN_LOAD),
+    }
+}
+
+/// Returns the block of variables in a Compose service; none without any.
+fn format_environment(parts: &[&str]) -> String {
+    match parts.concat() {
+        lines if lines.is_empty() => lines,
+        lines => format!("    environment:\n{lines}"),
     }
 }
 
