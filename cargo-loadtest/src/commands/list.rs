@@ -174,8 +174,8 @@ mod tests {
     use crate::session::sample;
     use crate::workspace::Binary;
     use loadtest_model::definition::{
-        Client, Cookies, Dns, EndMark, Expect, FeedDef, GraphqlDef, HttpVersion, Renewal, Retry,
-        StatusRange, StreamDef, StreamFormat, Until, WebSocketDef,
+        AutomaticReply, Client, Cookies, Dns, EndMark, Expect, FeedDef, GraphqlDef, Heartbeat,
+        HttpVersion, Renewal, Retry, StatusRange, StreamDef, StreamFormat, Until, WebSocketDef,
     };
     use std::path::PathBuf;
 
@@ -236,9 +236,19 @@ mod tests {
         steps[0].websocket = Some(WebSocketDef {
             protocol: Some("chat.v2".into()),
             compress: true,
+            heartbeat: Some(Heartbeat {
+                message: "ping".into(),
+                every: Duration::from_secs(25),
+                answer: None,
+            }),
+            replies: vec![AutomaticReply {
+                to: "2".into(),
+                with: "3".into(),
+            }]
+            .into(),
         });
         let text = render_table(&definition);
-        let words = "a WebSocket with the protocol `chat.v2`, compressed";
+        let words = "a WebSocket with the protocol `chat.v2`, compressed, with a heartbeat every 25 s, with a reply to 1 text";
         assert!(text.contains(words), "{text}");
     }
 

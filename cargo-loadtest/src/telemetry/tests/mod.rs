@@ -109,10 +109,7 @@ fn find_value(interval: &Interval, name: &str, labels: &[(&str, &str)]) -> Optio
 #[test]
 fn websockets_have_their_counts_by_direction_and_code() {
     let mut start = sample::start();
-    start.definition.steps.to_mut()[0].websocket = Some(WebSocketDef {
-        protocol: None,
-        compress: false,
-    });
+    start.definition.steps.to_mut()[0].websocket = Some(WebSocketDef::default());
     let mut second = frame(2);
     second.websockets = WebSocketTally {
         opened: 3,
