@@ -13,7 +13,9 @@ use reqwest::{Body, RequestBuilder};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
+use std::pin::Pin;
 use std::sync::LazyLock;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// It builds requests, and never sends one. Proxies would be looked up where it is made.
@@ -322,6 +324,33 @@ impl<'a> HttpRequest<'a> {
                 (self.jar, self.is_graphql),
             )
             .await
+    }
+}
+
+/// Says what to write where a request is awaited that was not sent. No type implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a request is sent by `send()`: write `.send().await`",
+    label = "nothing is sent yet: write `.send().await`"
+)]
+pub trait SentFirst<'a> {}
+
+/// A request that is awaited before it is sent.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Unsent;
+
+/// The bound never holds, so this is not a future: it is here so that the compiler prints the message of [`SentFirst`].
+/// Without `for<'a>` it refuses a bound that is always false, and for one on `Self` it prints the message of `Future`.
+#[doc(hidden)]
+impl Future for HttpRequest<'_>
+where
+    for<'a> Unsent: SentFirst<'a>,
+{
+    type Output = Result<reqwest::Response, HttpError>;
+
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Pending
     }
 }
 
