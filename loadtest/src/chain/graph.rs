@@ -169,9 +169,7 @@ impl<T: FromBody> Graph<T> {
             (read, None) => read.map_err(|error| Error::undecodable(error.reason)),
         }
     }
-}
 
-impl<T: FromBody> Graph<T> {
     /// Reads the list of `count` answers to a request of an `async` step, which may be `refused` for its status.
     pub(super) fn from_batch(
         body: &Bytes,

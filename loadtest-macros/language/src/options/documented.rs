@@ -159,7 +159,10 @@ pub(crate) fn documented_options(table: &str) -> impl Iterator<Item = (&str, Str
 
 /// Returns the names of the options in a table.
 pub(crate) fn option_names(table: &'static str) -> Vec<&'static str> {
-    documented_options(table).map(|(name, _)| name).collect()
+    let mut names: Vec<_> = documented_options(table).map(|(name, _)| name).collect();
+    // A row may show several forms of an option.
+    names.dedup();
+    names
 }
 
 /// Returns the word before `=` or `(`, or the only one.
