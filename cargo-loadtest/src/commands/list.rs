@@ -178,6 +178,7 @@ mod tests {
         HttpVersion, Renewal, Retry, StatusRange, StreamDef, StreamFormat, Until, WebSocketDef,
     };
     use std::path::PathBuf;
+    use std::time::Duration;
 
     fn binary() -> Binary {
         Binary {
@@ -290,7 +291,7 @@ mod tests {
         let steps = definition.steps.to_mut();
         steps[0].once = true;
         steps[0].renewal = Some(Renewal {
-            after: Some(std::time::Duration::from_secs(50 * 60)),
+            after: Some(Duration::from_secs(50 * 60)),
             on: Expect(vec![StatusRange { from: 401, to: 401 }].into()),
         });
         steps[0].sends_itself = true;

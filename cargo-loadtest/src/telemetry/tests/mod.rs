@@ -258,10 +258,7 @@ fn the_dashboard_asks_for_streams_websockets_and_calls_by_their_names() {
     let mut start = sample::start();
     let steps = start.definition.steps.to_mut();
     steps[0] = sample::streamed(steps[0].clone());
-    steps[1].websocket = Some(WebSocketDef {
-        protocol: None,
-        compress: false,
-    });
+    steps[1].websocket = Some(WebSocketDef::default());
     let mut second = frame(2);
     second.websockets.opened = 1;
     let all = intervals(start, &settings(true, 10_000), &[second]);
