@@ -159,7 +159,7 @@ fn handshakes() -> Vec<Row> {
             40,
             fails(
                 "tls.protocol",
-                "the TLS handshake failed: received fatal alert: HandshakeFailure",
+                "the TLS handshake failed: received fatal alert: HandshakeFailure; the target may want to know the client, `identity = \"certs/client.pem\"`, or accepts none of the ciphers that are offered",
             ),
         ),
         alerts(

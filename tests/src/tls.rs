@@ -21,6 +21,15 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
 
+/// Which clients a server takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Clients {
+    NotAsked,
+    /// Those with a certificate, and those without.
+    Asked,
+    Known,
+}
+
 impl Authority {
     /// An authority that nobody trusts yet.
     #[must_use]
@@ -51,28 +60,36 @@ impl Authority {
 
     /// What a server shows that is called `name`, with a certificate good until `year`.
     pub fn server(&self, name: &str, year: i32) -> ServerConfig {
-        self.config(name, year, false)
+        self.config(name, year, Clients::NotAsked)
     }
 
     /// The same for a server that wants a certificate of this authority from its clients.
     pub fn mutual(&self, name: &str) -> ServerConfig {
-        self.config(name, 4000, true)
+        self.config(name, 4000, Clients::Known)
     }
 
-    fn config(&self, name: &str, year: i32, mutual: bool) -> ServerConfig {
+    /// The same for one that asks for it, and takes clients without.
+    pub fn asking(&self, name: &str) -> ServerConfig {
+        self.config(name, 4000, Clients::Asked)
+    }
+
+    fn config(&self, name: &str, year: i32, clients: Clients) -> ServerConfig {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let (certificate, key) = self.issue(name, year);
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("the default versions");
-        let builder = if mutual {
+        let builder = if clients == Clients::NotAsked {
+            builder.with_no_client_auth()
+        } else {
             let mut roots = RootCertStore::empty();
             roots.add(read(&self.pem)).expect("our own certificate");
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-            builder.with_client_cert_verifier(verifier.expect("a verifier"))
-        } else {
-            builder.with_no_client_auth()
+            let mut verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+            if clients == Clients::Asked {
+                verifier = verifier.allow_unauthenticated();
+            }
+            builder.with_client_cert_verifier(verifier.build().expect("a verifier"))
         };
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("our own PEM");
         builder

@@ -174,10 +174,11 @@ mod tests {
     use crate::session::sample;
     use crate::workspace::Binary;
     use loadtest_model::definition::{
-        Client, Cookies, Dns, EndMark, Expect, FeedDef, GraphqlDef, HttpVersion, Renewal, Retry,
-        StatusRange, StreamDef, StreamFormat, Until, WebSocketDef,
+        AutomaticReply, Client, Cookies, Dns, EndMark, Expect, FeedDef, GraphqlDef, Heartbeat,
+        HttpVersion, Renewal, Retry, StatusRange, StreamDef, StreamFormat, Until, WebSocketDef,
     };
     use std::path::PathBuf;
+    use std::time::Duration;
 
     fn binary() -> Binary {
         Binary {
@@ -236,9 +237,19 @@ mod tests {
         steps[0].websocket = Some(WebSocketDef {
             protocol: Some("chat.v2".into()),
             compress: true,
+            heartbeat: Some(Heartbeat {
+                message: "ping".into(),
+                every: Duration::from_secs(25),
+                answer: None,
+            }),
+            replies: vec![AutomaticReply {
+                to: "2".into(),
+                with: "3".into(),
+            }]
+            .into(),
         });
         let text = render_table(&definition);
-        let words = "a WebSocket with the protocol `chat.v2`, compressed";
+        let words = "a WebSocket with the protocol `chat.v2`, compressed, with a heartbeat every 25 s, with a reply to 1 text";
         assert!(text.contains(words), "{text}");
     }
 
@@ -280,7 +291,7 @@ mod tests {
         let steps = definition.steps.to_mut();
         steps[0].once = true;
         steps[0].renewal = Some(Renewal {
-            after: Some(std::time::Duration::from_secs(50 * 60)),
+            after: Some(Duration::from_secs(50 * 60)),
             on: Expect(vec![StatusRange { from: 401, to: 401 }].into()),
         });
         steps[0].sends_itself = true;

@@ -149,6 +149,14 @@ fn describe_websocket(websocket: &WebSocketDef) -> String {
     if websocket.compress {
         words.push_str(", compressed");
     }
+    if let Some(heartbeat) = &websocket.heartbeat {
+        let every = display::format_span(heartbeat.every);
+        let _ = write!(words, ", with a heartbeat every {every}");
+    }
+    if !websocket.replies.is_empty() {
+        let replies = display::format_counted(websocket.replies.len() as u64, "text");
+        let _ = write!(words, ", with a reply to {replies}");
+    }
     words
 }
 

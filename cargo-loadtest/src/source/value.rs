@@ -261,6 +261,7 @@ fn read_parameters(word: &str, mut rest: Rest<'_>) -> Option<ParameterList> {
         let rule: Rule = match name {
             "for" | "ramp_up" | "warm_up" | "pace" | "backoff" | "within" => grammar::time,
             "max_users" | "users" => grammar::number,
+            "spawn" => grammar::amount,
             "on" => grammar::triggers,
             _ => return None,
         };

@@ -133,6 +133,9 @@ pub fn expand_response(options: TokenStream, item: &TokenStream) -> TokenStream 
             #path::__private::serde::Deserialize,
         )]
         #[serde(crate = #serde)]
+        // An answer has to have its fields, whether or not a step reads them. Before the item, so that
+        // `#[warn(dead_code)]` on it counts.
+        #[allow(dead_code)]
         #item
     }
 }

@@ -47,11 +47,11 @@ pub use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
 pub use loadtest_macros::place_group;
 pub use loadtest_model::{
     definition::{
-        BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT, Dependency, Dns,
-        EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GraphqlDef, GroupDef, HeaderDef,
-        HttpVersion, Load, Metric, Part, Reads, Rendezvous, Renewal, Retry, ScenarioDef, Shape,
-        Stage, Statistic, StatusRange, StepDef, StreamDef, StreamFormat, Subject, Think, ThinkLaw,
-        Threshold, Trigger, Until, WebSocketDef,
+        AutomaticReply, BodyDef, BodyKind, Bound, Client, Comparator, Cookies, DEFAULT_TIMEOUT,
+        Dependency, Dns, EndMark, Expect, FeedDef, GaugeFigure, GoodCondition, GraphqlDef,
+        GroupDef, HeaderDef, Heartbeat, HttpVersion, Load, Metric, Part, Reads, Rendezvous,
+        Renewal, Retry, ScenarioDef, Shape, Stage, Statistic, StatusRange, StepDef, StreamDef,
+        StreamFormat, Subject, Think, ThinkLaw, Threshold, Trigger, Until, WebSocketDef,
     },
     metrics::{Cause, RootCause, StreamSample},
     plan::RowLimit,

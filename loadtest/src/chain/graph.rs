@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::ops::Deref;
 
-/// The path that GraphQL operations are posted to.
+/// The path that GraphQL operations are sent to.
 pub(crate) const GRAPHQL_PATH: &str = "/graphql";
 
 /// The answer of a GraphQL server, read from its `data`; it derefs to `T`.
@@ -169,6 +169,45 @@ impl<T: FromBody> Graph<T> {
             (read, None) => read.map_err(|error| Error::undecodable(error.reason)),
         }
     }
+
+    /// Reads the list of `count` answers to a request of an `async` step, which may be `refused` for its status.
+    pub(super) fn from_batch(
+        body: &Bytes,
+        count: usize,
+        mut refused: Option<Error>,
+    ) -> Result<Vec<Self>, Error> {
+        let Ok(answers) = serde_json::from_slice::<Vec<&RawValue>>(body) else {
+            // A server without batches may say so in one answer.
+            Graph::<Value>::from_answer(body, refused)?;
+            return Err(Error::undecodable(format!(
+                "the answer is no list of {count} answers, but a single one"
+            )));
+        };
+        let read = answers.iter().map(|answer| {
+            let answer = body.slice_ref(answer.get().as_bytes());
+            Self::from_answer(&answer, refused.take())
+        });
+        let read = read.collect::<Result<Vec<_>, _>>()?;
+        match refused {
+            Some(refused) => Err(refused),
+            None if read.len() == count => Ok(read),
+            None => Err(Error::undecodable(format!(
+                "{} answers came to {count} operations",
+                read.len()
+            ))),
+        }
+    }
+}
+
+/// The fields of an operation as parameters of a URL: text as it is, others as JSON
+/// (<https://github.com/graphql/graphql-over-http>).
+pub(super) fn graphql_parameters(operation: &Value) -> Vec<(&str, String)> {
+    let fields = operation.as_object().into_iter().flatten();
+    let parameters = fields.map(|(name, value)| {
+        let text = value.as_str().map(str::to_owned);
+        (name.as_str(), text.unwrap_or_else(|| value.to_string()))
+    });
+    parameters.collect()
 }
 
 /// An event of a stream; other answers are read by the functions below.
@@ -317,5 +356,35 @@ mod tests {
             let failed = (ErrorKind::BodyDecode, expected.to_owned());
             assert_eq!(read::<u64>(body, true).unwrap_err(), failed, "{body}");
         }
+    }
+
+    #[test]
+    fn a_batch_has_an_answer_for_each_operation() {
+        let batch = |body: &'static str, count| {
+            let read = Graph::<u64>::from_batch(&Bytes::from_static(body.as_bytes()), count, None);
+            read.map(|all| all.into_iter().map(Graph::into_data).collect::<Vec<_>>())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(batch(r#"[{"data": 1}, {"data": 2}]"#, 2).unwrap(), [1, 2]);
+        for (body, count, expected) in [
+            (r#"[{"data": 1}]"#, 2, "1 answers came to 2 operations"),
+            (r#"[{"data": 1}, {"errors": [{"message": "no"}]}]"#, 2, "no"),
+            (
+                r#"{"errors": [{"message": "no batches"}]}"#,
+                2,
+                "no batches",
+            ),
+            (
+                r#"{"data": 1}"#,
+                2,
+                "the answer is no list of 2 answers, but a single one",
+            ),
+        ] {
+            let error = batch(body, count).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        let refused = Some(Error::msg("503"));
+        let read = Graph::<u64>::from_batch(&Bytes::from_static(b"[]"), 0, refused);
+        assert_eq!(read.unwrap_err().to_string(), "503");
     }
 }

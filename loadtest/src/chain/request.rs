@@ -1,6 +1,6 @@
 //! The request a step returns.
 
-use super::graph::{GRAPHQL_PATH, Graph};
+use super::graph::{GRAPHQL_PATH, Graph, graphql_parameters};
 use super::socket::Socket;
 use super::write::{UNFIT_VALUE, opening_url, target, unfit_name};
 use super::{Credential, RequestBuf, RequestTarget, Unmet, form};
@@ -36,6 +36,8 @@ pub struct Request<T = ()> {
     /// The content type of the body, for requests that set none.
     content_type: Option<HeaderValue>,
     timeout: Option<Duration>,
+    /// True if the fields of the body, an operation of GraphQL, go to the query of the URL.
+    is_graphql_by_get: bool,
     mistake: Option<String>,
     response: PhantomData<fn() -> T>,
 }
@@ -51,6 +53,7 @@ impl<T> Request<T> {
             body: Bytes::new(),
             content_type: None,
             timeout: None,
+            is_graphql_by_get: false,
             mistake: None,
             response: PhantomData,
         };
@@ -227,6 +230,17 @@ impl<T> Request<T> {
         self.content_type = content_type;
     }
 
+    fn with_body_in_query(mut self) -> Self {
+        self.content_type = None;
+        match serde_json::from_slice(&std::mem::take(&mut self.body)) {
+            Ok(operation) => self.query(&graphql_parameters(&operation)),
+            Err(error) => {
+                self.note(format!("the body is no operation of GraphQL: {error}"));
+                self
+            }
+        }
+    }
+
     fn set_target(&mut self, url: &str) {
         match target(url) {
             Ok(target) => self.target = target,
@@ -241,7 +255,10 @@ impl<T> Request<T> {
 
     /// Moves the request into `buffer`.
     #[doc(hidden)]
-    pub fn write(self, buffer: &mut RequestBuf) -> Result<(), Unmet> {
+    pub fn write(mut self, buffer: &mut RequestBuf) -> Result<(), Unmet> {
+        if self.is_graphql_by_get {
+            self = self.with_body_in_query();
+        }
         if let Some(reason) = self.mistake {
             return Err(Unmet::Invalid { reason });
         }
@@ -304,7 +321,22 @@ impl<T> Request<Graph<T>> {
         self.add_field("extensions", extensions)
     }
 
-    /// Posts to `url` instead of `/graphql`.
+    /// Sends it by GET, which caches may answer: document, variables and extensions are parameters of the URL. Servers
+    /// refuse mutations that come so.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// let hash = json!({ "persistedQuery": { "version": 1, "sha256Hash": "ecf4edb46db40b5132295c0291d62fb6" } });
+    /// let request: Request<Graph<Value>> = Request::graphql("query Menu { menu { title } }").extensions(&hash).by_get();
+    /// ```
+    pub fn by_get(mut self) -> Self {
+        self.method = Method::GET;
+        self.is_graphql_by_get = true;
+        self
+    }
+
+    /// Sends it to `url` instead of `/graphql`.
     pub fn url(mut self, url: impl AsRef<str>) -> Self {
         self.set_target(url.as_ref());
         self

@@ -1,7 +1,8 @@
 //! Removes the secrets that a source spells out from its definition, before it is recorded or shown.
 
 use crate::redact::{self, REDACTED};
-use loadtest_model::definition::{BodyDef, BodyKind, HeaderDef, ScenarioDef};
+use loadtest_model::definition::{AutomaticReply, BodyDef, BodyKind, HeaderDef, ScenarioDef};
+use std::borrow::Cow;
 
 /// The definition as it may be kept; its placeholders stay.
 pub fn redact_definition(definition: &ScenarioDef) -> ScenarioDef {
@@ -25,8 +26,23 @@ pub fn redact_definition(definition: &ScenarioDef) -> ScenarioDef {
             }
             .into();
         }
+        if let Some(websocket) = &mut step.websocket {
+            if let Some(heartbeat) = &mut websocket.heartbeat {
+                redact_text(&mut heartbeat.message);
+                heartbeat.answer.iter_mut().for_each(redact_text);
+            }
+            for AutomaticReply { to, with } in websocket.replies.to_mut() {
+                redact_text(to);
+                redact_text(with);
+            }
+        }
     }
     definition
+}
+
+/// Removes what is secret from a text that is sent as it is written.
+fn redact_text(text: &mut Cow<'static, str>) {
+    *text = redact::redact(text).to_string().into();
 }
 
 /// The value of a header: of a secret one no more than the scheme is left.

@@ -145,8 +145,8 @@ impl Connection {
         #[cfg(test)]
         if let Some(stream) = super::memory::connect(addresses.all[*preferred]) {
             add_phase(&mut phases.connect, begin.elapsed());
-            let way = Duration::ZERO;
-            return Self::over(TransportStream::Memory(stream), is_http2, (purpose, way)).await;
+            let meter = Self::meter(is_http2, Duration::ZERO);
+            return Self::over(TransportStream::Memory(stream), is_http2, purpose, meter).await;
         }
         let tcp = connect(addresses, preferred).await;
         let connected = Instant::now();
@@ -163,6 +163,7 @@ impl Connection {
             },
             _ => failure,
         })?;
+        let mut wants_identity = false;
         let stream = if origin.scheme.is_tls() {
             begin_stage(CallStage::Handshake);
             let (tls, host) = (&network.tls, &origin.host);
@@ -176,6 +177,8 @@ impl Connection {
                 Purpose::Calls if error_mapping::is_without_protocol(&error) => no_http2(purpose),
                 _ => error_mapping::handshake_failure(&error),
             })?;
+            wants_identity = tls.wants_identity;
+            let tls = tls.stream;
             let chosen = tls.get_ref().1.alpn_protocol() == Some(H2);
             if is_http2 && !chosen {
                 return Err(no_http2(purpose));
@@ -185,21 +188,29 @@ impl Connection {
         } else {
             TransportStream::Plain(tcp)
         };
-        Self::over(stream, is_http2, (purpose, connected - begin)).await
+        let meter = Self::meter(is_http2, connected - begin);
+        meter.set_wants_identity(wants_identity);
+        Self::over(stream, is_http2, purpose, meter).await
     }
 
-    /// Begins the protocol over `stream`, which took `round_trip` to open.
-    async fn over(
-        stream: TransportStream,
-        is_http2: bool,
-        (purpose, round_trip): (Purpose, Duration),
-    ) -> Result<Self, Failure> {
+    /// The meter of a connection that took `round_trip` to open.
+    fn meter(is_http2: bool, round_trip: Duration) -> Rc<Meter> {
         let meter = Rc::new(Meter::new(if is_http2 {
             MAX_BEFORE_HTTP2_HEAD
         } else {
             MAX_HEAD
         }));
         meter.set_round_trip(round_trip);
+        meter
+    }
+
+    /// Begins the protocol over `stream`.
+    async fn over(
+        stream: TransportStream,
+        is_http2: bool,
+        purpose: Purpose,
+        meter: Rc<Meter>,
+    ) -> Result<Self, Failure> {
         let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
             let most = if purpose == Purpose::Sharing {

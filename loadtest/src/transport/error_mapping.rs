@@ -4,7 +4,7 @@ use super::connection::{self, ConnectionEnd};
 #[cfg(feature = "http3")]
 use super::http3;
 use super::meter::{MAX_BEFORE_HTTP2_HEAD, MAX_HEAD, Meter};
-use super::tls::IS_AUTHORITY;
+use super::tls::{IS_AUTHORITY, UnknownClient};
 use super::{ErrorKind, Failure};
 use super::{http1, http2};
 use humantime::format_rfc3339_seconds;
@@ -120,16 +120,18 @@ fn named_handshake_failure(name: &str, error: &io::Error, words: Option<&str>) -
         Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
             "; the target speaks another version of HTTP: leave out `http = ..`, so that it chooses"
         }
-        Some(rustls::Error::AlertReceived(
-            AlertDescription::CertificateRequired
-            | AlertDescription::BadCertificate
-            | AlertDescription::UnknownCA,
-        )) => CLIENT_CERTIFICATE_HELP,
         Some(rustls::Error::AlertReceived(AlertDescription::ProtocolVersion)) => {
             "; the target speaks neither TLS 1.2 nor 1.3"
         }
+        Some(rustls::Error::AlertReceived(alert)) => refused_client_help(|other| other == *alert),
         Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
             "; the target does not seem to speak TLS there: is it `http://`?"
+        }
+        _ if error
+            .get_ref()
+            .is_some_and(|inner| inner.is::<UnknownClient>()) =>
+        {
+            UNKNOWN_CLIENT_HELP
         }
         _ if kind == ErrorKind::TlsUntrusted => {
             "; name the certificate to trust: `ca = \"certs/ca.pem\"`"
@@ -173,6 +175,37 @@ fn certificate_reason(error: &CertificateError) -> Option<String> {
 const CLIENT_CERTIFICATE_HELP: &str = "; the target asks for a client certificate: set `identity = \"certs/client.pem\"` with a certificate \
      that it trusts";
 
+/// Help where a server asked for a certificate of the client, and then closed the connection without a word.
+const UNKNOWN_CLIENT_HELP: &str = "; it had asked for a certificate of the client: `identity = \"certs/client.pem\"` with one that it trusts";
+
+/// Help where a server says no more than that it does not like what it was offered, as BoringSSL does under TLS 1.2
+/// where the client has no certificate.
+const HANDSHAKE_FAILURE_HELP: &str = "; the target may want to know the client, `identity = \"certs/client.pem\"`, or accepts none of the ciphers that \
+     are offered";
+
+/// The alerts by which servers refuse a client for its certificate, or since it has none.
+const CLIENT_CERTIFICATE_ALERTS: [AlertDescription; 8] = [
+    AlertDescription::CertificateRequired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::BadCertificate,
+    AlertDescription::UnknownCA,
+    AlertDescription::DecryptError,
+];
+
+/// Help for a server that refuses the client, by an alert that `is_received`.
+fn refused_client_help(is_received: impl Fn(AlertDescription) -> bool) -> &'static str {
+    if CLIENT_CERTIFICATE_ALERTS.into_iter().any(&is_received) {
+        CLIENT_CERTIFICATE_HELP
+    } else if is_received(AlertDescription::HandshakeFailure) {
+        HANDSHAKE_FAILURE_HELP
+    } else {
+        ""
+    }
+}
+
 /// Help for a response that does not begin with a version of HTTP.
 const NOT_HTTP1_HELP: &str =
     "; a target that only speaks HTTP/2 needs `http = 2`, a target with TLS `https://`";
@@ -183,6 +216,18 @@ pub(super) fn head_failure(
     meter: &Meter,
     end: ConnectionEnd,
 ) -> Failure {
+    let mut failure = describe_head_failure(error, meter, end);
+    let is_left = matches!(
+        failure.kind,
+        ErrorKind::ClosedFresh | ErrorKind::ResetBeforeHead
+    );
+    if is_left && end == ConnectionEnd::New && meter.wants_identity() {
+        failure.message.push_str(UNKNOWN_CLIENT_HELP);
+    }
+    failure
+}
+
+fn describe_head_failure(error: &connection::Error, meter: &Meter, end: ConnectionEnd) -> Failure {
     #[cfg(feature = "http3")]
     if let connection::Error::Http3(error) = error {
         return http3::head_failure(error, end);
@@ -346,19 +391,7 @@ pub(super) fn body_failure(error: &connection::Error, meter: &Meter) -> Failure 
 /// TLS broke off after the handshake: with TLS 1.3 a server refuses a client's certificate only then.
 fn tls_failure_text(error: &dyn Error) -> String {
     let text = error_chain_text(error);
-    let refused = [
-        "CertificateRequired",
-        "CertificateUnknown",
-        "CertificateExpired",
-        "BadCertificate",
-        "UnknownCA",
-        "DecryptError",
-    ];
-    let remedy = if refused.iter().any(|alert| text.contains(alert)) {
-        CLIENT_CERTIFICATE_HELP
-    } else {
-        ""
-    };
+    let remedy = refused_client_help(|alert| text.contains(&format!("{alert:?}")));
     format!("TLS failed: {text}{remedy}")
 }
 
@@ -384,6 +417,36 @@ mod tests {
         let kind = |errno: Errno| handshake_failure(&errno.into()).kind;
         assert_eq!(kind(Errno::ETIMEDOUT), ErrorKind::TlsTimeout);
         assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
+    }
+
+    /// BoringSSL sends the first under TLS 1.3, after the handshake, and the second under TLS 1.2, within it.
+    #[test]
+    fn a_server_that_refuses_a_client_without_a_certificate_is_told_how_to_show_one() {
+        for (alert, help) in [
+            (
+                AlertDescription::CertificateRequired,
+                "with a certificate that it trusts",
+            ),
+            (
+                AlertDescription::HandshakeFailure,
+                "or accepts none of the ciphers that are offered",
+            ),
+        ] {
+            let received = || {
+                let error = rustls::Error::AlertReceived(alert);
+                io::Error::new(io::ErrorKind::InvalidData, error)
+            };
+            let within = handshake_failure(&received());
+            assert_eq!(within.kind, ErrorKind::TlsProtocol);
+            for words in [within.message, tls_failure_text(&received())] {
+                let identity = "`identity = \"certs/client.pem\"`";
+                assert!(words.contains(identity) && words.ends_with(help), "{words}");
+            }
+        }
+        let alert = rustls::Error::AlertReceived(AlertDescription::InternalError);
+        let failed = handshake_failure(&io::Error::new(io::ErrorKind::InvalidData, alert));
+        let words = "the TLS handshake failed: received fatal alert: InternalError";
+        assert_eq!(failed.message, words);
     }
 
     #[test]

@@ -101,10 +101,18 @@ pub(super) fn errors_in_body(body: &[u8], encoding: &Encoding) -> Option<String>
     describe_errors_in(&body)
 }
 
-/// Describes the errors in an answer; `None` without any, or where it is none of GraphQL.
+/// Describes the errors in an answer, or in the list of answers to a batch; `None` without any, or where it is none of
+/// GraphQL.
 pub(crate) fn describe_errors_in(body: &[u8]) -> Option<String> {
-    let mut answer = GraphAnswer::read(body).ok()?;
-    describe_errors(&answer.take_errors())
+    let answers = match serde_json::from_slice::<Vec<&RawValue>>(body) {
+        Ok(batch) => batch.iter().map(|answer| answer.get().as_bytes()).collect(),
+        Err(_) => vec![body],
+    };
+    let mut errors = Vec::new();
+    for answer in answers {
+        errors.append(&mut GraphAnswer::read(answer).ok()?.take_errors());
+    }
+    describe_errors(&errors)
 }
 
 #[cfg(test)]
@@ -137,6 +145,18 @@ mod tests {
         ] {
             assert_eq!(described(body).as_deref(), Some(expected), "{body}");
         }
+    }
+
+    #[test]
+    fn errors_of_a_batch_are_those_of_all_its_answers() {
+        let one = r#"{"errors": [{"message": "no", "path": ["cart"]}], "data": null}"#;
+        let batch = format!(r#"[{{"data": {{}}}}, {one}, {one}]"#);
+        assert_eq!(
+            described(&batch).as_deref(),
+            Some("no at `cart`, and 1 more error")
+        );
+        assert_eq!(described(r#"[{"data": {}}]"#), None);
+        assert_eq!(described("[]"), None);
     }
 
     #[test]

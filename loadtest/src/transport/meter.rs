@@ -33,6 +33,8 @@ pub(super) struct Meter {
     fault: Cell<Option<io::ErrorKind>>,
     /// True if what the target sent first begins as an answer in HTTP/1.
     speaks_http1: Cell<bool>,
+    /// True if the target asked for a certificate of the client.
+    wants_identity: Cell<bool>,
     /// The time that opening the connection took: about the way to the target and back.
     round_trip: Cell<Duration>,
     /// The bytes sent with which a large request is written; 0 where that is of no interest.
@@ -61,6 +63,7 @@ impl Meter {
             is_waiting: Cell::default(),
             fault: Cell::default(),
             speaks_http1: Cell::default(),
+            wants_identity: Cell::default(),
             round_trip: Cell::default(),
             upload_end: Cell::default(),
             uploaded_at: Cell::default(),
@@ -109,6 +112,16 @@ impl Meter {
     /// Sets whether the target has yet to take written bytes.
     pub(super) fn set_waiting(&self, is_waiting: bool) {
         self.is_waiting.set(is_waiting);
+    }
+
+    /// Sets whether the target asked for a certificate of the client.
+    pub(super) fn set_wants_identity(&self, wants_identity: bool) {
+        self.wants_identity.set(wants_identity);
+    }
+
+    /// Returns whether the target asked for a certificate of the client.
+    pub(super) fn wants_identity(&self) -> bool {
+        self.wants_identity.get()
     }
 
     pub(super) fn set_round_trip(&self, time: Duration) {

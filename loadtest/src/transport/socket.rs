@@ -153,7 +153,8 @@ impl Sockets {
         let io: Box<dyn Io> = if origin.scheme.is_tls() {
             let opened = self.network.tls.connect_alone(&origin.host, tcp?).await;
             add_phase(&mut phases.tls, connected.elapsed());
-            Box::new(opened.map_err(|error| handshake_failure(&error))?)
+            let opened = opened.map_err(|error| handshake_failure(&error))?;
+            Box::new(opened.stream)
         } else {
             Box::new(tcp?)
         };

@@ -7,14 +7,17 @@ use loadtest_model::definition::{Client, HttpVersion};
 #[cfg(feature = "http3")]
 use quinn::crypto::rustls::QuicClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::client::{ResolvesClientCert, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme, crypto::ring};
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -24,6 +27,53 @@ use tokio_rustls::client::TlsStream;
 pub(super) const H2: &[u8] = b"h2";
 /// The name of HTTP/3.
 const H3: &[u8] = b"h3";
+
+thread_local! {
+    /// True once a handshake of this turn was asked for a certificate of the client.
+    static WANTS_IDENTITY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A connection over TLS.
+pub(super) struct OpenedTls {
+    pub(super) stream: TlsStream<TcpStream>,
+    /// True if the server asked for a certificate of the client.
+    pub(super) wants_identity: bool,
+}
+
+/// A handshake that broke off after the server had asked for a certificate of the client.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct UnknownClient(io::Error);
+
+/// Shows the certificate of the client, if there is one, and notes that it was asked for: some servers refuse a client
+/// without one by closing the connection, and say nothing.
+#[derive(Debug)]
+struct NotingResolver(Option<SingleCertAndKey>);
+
+impl ResolvesClientCert for NotingResolver {
+    fn resolve(&self, issuers: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        WANTS_IDENTITY.set(true);
+        self.0.as_ref()?.resolve(issuers, schemes)
+    }
+
+    fn has_certs(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+/// Awaits a handshake, and returns whether it was asked for a certificate of the client.
+async fn note_wanted_identity<R>(handshake: impl Future<Output = R>) -> (R, bool) {
+    let mut handshake = pin!(handshake);
+    let mut wants_identity = false;
+    let result = poll_fn(|context| {
+        WANTS_IDENTITY.set(false);
+        let polled = handshake.as_mut().poll(context);
+        wants_identity |= WANTS_IDENTITY.get();
+        polled
+    });
+    let result = result.await;
+    (result, wants_identity)
+}
 
 /// The TLS options of a scenario. The rest is made for the first `https` URL.
 #[derive(Debug, Default)]
@@ -72,11 +122,7 @@ impl TlsConfig {
     }
 
     /// Makes a TLS connection of a TCP connection to `host`.
-    pub(super) async fn connect(
-        &self,
-        host: &Host,
-        stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    pub(super) async fn connect(&self, host: &Host, stream: TcpStream) -> io::Result<OpenedTls> {
         let config = self.client_config().map_err(io::Error::other)?;
         Self::connect_with(config, host, stream).await
     }
@@ -86,7 +132,7 @@ impl TlsConfig {
         &self,
         host: &Host,
         stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    ) -> io::Result<OpenedTls> {
         self.connect_offering(&[], host, stream).await
     }
 
@@ -95,7 +141,7 @@ impl TlsConfig {
         &self,
         host: &Host,
         stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    ) -> io::Result<OpenedTls> {
         self.connect_offering(&[b"http/1.1"], host, stream).await
     }
 
@@ -104,7 +150,7 @@ impl TlsConfig {
         &self,
         host: &Host,
         stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    ) -> io::Result<OpenedTls> {
         self.connect_offering(&[H2], host, stream).await
     }
 
@@ -113,7 +159,7 @@ impl TlsConfig {
         protocols: &[&[u8]],
         host: &Host,
         stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    ) -> io::Result<OpenedTls> {
         let config = self.client_config().map_err(io::Error::other)?;
         let mut config = ClientConfig::clone(&config);
         config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
@@ -124,12 +170,29 @@ impl TlsConfig {
         config: Arc<ClientConfig>,
         host: &Host,
         stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
+    ) -> io::Result<OpenedTls> {
         let name = match host {
             Host::Address(address) => ServerName::IpAddress((*address).into()),
             Host::Name(name) => ServerName::try_from(name.clone()).map_err(io::Error::other)?,
         };
-        TlsConnector::from(config).connect(name, stream).await
+        let handshake = TlsConnector::from(config).connect(name, stream);
+        let (result, wants_identity) = note_wanted_identity(handshake).await;
+        match result {
+            Ok(stream) => Ok(OpenedTls {
+                stream,
+                wants_identity,
+            }),
+            // TLS has no words of its own for it, as an alert has.
+            Err(error)
+                if wants_identity
+                    && !error
+                        .get_ref()
+                        .is_some_and(|inner| inner.is::<rustls::Error>()) =>
+            {
+                Err(io::Error::new(error.kind(), UnknownClient(error)))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn build_config(&self) -> Result<Arc<ClientConfig>, String> {
@@ -150,13 +213,8 @@ impl TlsConfig {
         let builder = builder
             .dangerous()
             .with_custom_certificate_verifier(verifier);
-        let mut config = match &self.identity {
-            Some(identity) => {
-                let identity = SingleCertAndKey::from(identity.clone());
-                builder.with_client_cert_resolver(Arc::new(identity))
-            }
-            None => builder.with_no_client_auth(),
-        };
+        let identity = self.identity.clone().map(SingleCertAndKey::from);
+        let mut config = builder.with_client_cert_resolver(Arc::new(NotingResolver(identity)));
         config.alpn_protocols = match self.http {
             HttpVersion::Negotiated => vec![H2.to_vec(), b"http/1.1".to_vec()],
             HttpVersion::Http1 => vec![b"http/1.1".to_vec()],

@@ -244,6 +244,8 @@ macro_rules! load {
     };
 }
 load!(closed = users(50, ramp_up = 10s, for = 5m));
+load!(spawned = users(100, spawn = 5/s, for = 5m));
+load!(spawned_slowly = users(4, spawn = 30/m, for = 5m));
 load!(fixed = iterations(1_000, users = 10));
 load!(fixed_per_user = iterations(20 / user, users = 10));
 load!(fixed_alone = iterations(3));
@@ -274,6 +276,15 @@ fn no_load() {
 
 fn shape(scenario: &'static Scenario) -> Shape {
     scenario.definition.load.clone().expect("declared").shape
+}
+
+#[test]
+fn users_who_spawn_at_a_rate_are_those_of_a_ramp() {
+    let five_minutes = Duration::from_secs(300);
+    for (scenario, users, ramp_up) in [(spawned(), 100, 20), (spawned_slowly(), 4, 8)] {
+        let load = Load::users(users, five_minutes).ramp_up(Duration::from_secs(ramp_up));
+        assert_eq!(scenario.definition.load, Some(load));
+    }
 }
 
 #[test]

@@ -460,3 +460,97 @@ fn errors_within_an_event_are_those_of_graphql() {
         ]
     );
 }
+
+/// Asks by GET, built and in an async step.
+#[scenario]
+fn by_get() {
+    #[step]
+    fn built() -> Request<Graph<Cart>> {
+        Request::graphql("query Cart($id: ID!) { cart(id: $id) { id total } }")
+            .by_get()
+            .variables(&json!({ "id": "a&b" }))
+            .extensions(&json!({ "persisted": true }))
+            .url("/api?v=1")
+    }
+
+    #[step]
+    async fn sent(http: &mut Http) -> Result<(), Error> {
+        let document = "query Cart($id: ID!) { cart(id: $id) { id total } }";
+        let request = http.get("/graphql");
+        let _cart: Graph<Cart> = request.graphql(document, &json!({ "id": 7 })).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn operations_by_get_are_parameters_of_the_url() {
+    let (card, got) = run(by_get(), |_| Reply::json(CART));
+    assert_eq!(errors(&card), []);
+    let document =
+        "query=query+Cart%28%24id%3A+ID%21%29+%7B+cart%28id%3A+%24id%29+%7B+id+total+%7D+%7D";
+    let first = [
+        format!(
+            "/api?v=1&extensions=%7B%22persisted%22%3Atrue%7D&{document}&variables=%7B%22id%22%3A%22a%26b%22%7D"
+        ),
+        format!("/graphql?{document}&variables=%7B%22id%22%3A7%7D"),
+    ];
+    for (request, target) in got.iter().zip(first) {
+        assert_eq!((&*request.method, &*request.target), ("GET", &*target));
+        assert_eq!(
+            (request.body.len(), request.header("content-type")),
+            (0, None)
+        );
+    }
+    let step = &card.steps[0];
+    let shown = (
+        step.method.as_deref(),
+        step.url.as_deref(),
+        step.operation.as_deref(),
+    );
+    assert_eq!(shown, (Some("GET"), Some("/api?v=1"), Some("query Cart")));
+    assert_eq!(card.steps[1].inner[0].name, "query Cart");
+}
+
+#[scenario]
+fn batch() {
+    #[step]
+    async fn start(http: &mut Http) -> Result<usize, Error> {
+        let operations = [
+            (
+                "query Cart($id: ID!) { cart(id: $id) { id total } }",
+                json!({ "id": 7 }),
+            ),
+            ("{ cart { id total } }", json!({})),
+        ];
+        let request = http.post("/graphql").name("start page");
+        let carts: Vec<Graph<Cart>> = request.graphql_batch(operations).await?;
+        Ok(carts
+            .iter()
+            .filter(|answer| answer.cart.total.is_some())
+            .count())
+    }
+
+    #[step(post = "/done", json = { "found": {{start.response}} })]
+    fn done();
+}
+
+#[test]
+fn a_batch_is_one_request_with_an_answer_for_each_operation() {
+    let (card, got) = run(batch(), |_| Reply::json(format!("[{CART}, {CART}]")));
+    assert_eq!(errors(&card), []);
+    assert_eq!(
+        json_of(&got[0]),
+        json!([
+            { "query": "query Cart($id: ID!) { cart(id: $id) { id total } }", "variables": { "id": 7 } },
+            { "query": "{ cart { id total } }", "variables": {} },
+        ])
+    );
+    assert_eq!(json_of(&got[1]), json!({ "found": 2 }));
+    let (card, _) = run(batch(), |_| Reply::json(format!("[{CART}, {ALONE}]")));
+    assert_eq!(
+        errors(&card),
+        [("graphql.errors", 2, "no such cart at `cart`")]
+    );
+    let row = &card.steps[0].inner[0];
+    assert_eq!((&*row.name, row.requests, row.failed), ("start page", 2, 2));
+}

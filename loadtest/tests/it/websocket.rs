@@ -677,6 +677,40 @@ fn a_step_with_a_beat_has_what_it_waits_for_when_the_load_ends() {
     assert_eq!((card.steps[1].ok, card.accounts.cancelled), (1, 0));
 }
 
+/// A session that rests longer than its target waits for a sign of life.
+#[scenario(load = iterations(1, users = 1))]
+fn lives() {
+    #[step(ws = "/feed", heartbeat("ping", every = 25s, answer = "pong"), reply("2", "3"))]
+    fn socket() -> Socket<Heard>;
+
+    #[step]
+    async fn rest(socket: &Socket<Heard>) -> Result<usize, Error> {
+        socket.pause(Duration::from_secs(60)).await;
+        socket.wait(|heard| matches!(heard, Heard::Ack(1))).await?;
+        match socket.heard().len() {
+            0 => Ok(0),
+            more => Err(Error::msg(format!("{more} more"))),
+        }
+    }
+}
+
+#[test]
+fn heartbeats_and_replies_are_no_messages_for_steps() {
+    let card = run_beside(Run::new(lives()), |mut peer, _| async move {
+        for _ in 0..2 {
+            assert_eq!(peer.read().await?, 0x81, "a heartbeat");
+            peer.write(b"\x81\x04pong\x81\x012").await?;
+            assert_eq!(peer.read().await?, 0x81, "a reply");
+        }
+        peer.write(b"\x81\x0a{\"ack\": 1}").await?;
+        peer.read_all().await
+    });
+    assert_eq!(errors(&card), []);
+    assert_eq!(rows(&card.steps[1]), [("wait", 1, 0)]);
+    let counts = &card.websockets.as_ref().expect("WebSockets").tally;
+    assert_eq!((counts.sent_messages, counts.received_messages), (4, 5));
+}
+
 /// Talks with a server of another author, with compression and without.
 #[scenario]
 fn peer() {

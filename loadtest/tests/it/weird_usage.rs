@@ -373,3 +373,19 @@ fn all_scenarios_are_registered_once() {
     assert!(lines[0] < lines[1], "{lines:?}");
     let _ = outer::nested::health();
 }
+
+#[deny(dead_code)]
+mod unread {
+    use loadtest::prelude::*;
+
+    #[response]
+    pub(super) struct Unread {
+        id: u64,
+    }
+}
+
+#[test]
+fn fields_that_no_step_reads_are_not_dead_code() {
+    assert!(serde_json::from_str::<unread::Unread>(r#"{"id":1}"#).is_ok());
+    assert!(serde_json::from_str::<unread::Unread>("{}").is_err());
+}

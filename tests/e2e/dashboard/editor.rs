@@ -49,7 +49,11 @@ loadtest::main!();
 "#;
 
 pub(super) fn project(name: &'static str) -> Project {
-    let project = Files::single(name, LOAD)
+    project_with(name, LOAD)
+}
+
+pub(super) fn project_with(name: &'static str, load: &str) -> Project {
+    let project = Files::single(name, load)
         .file("loadtest.toml", "[store]\ndirectory = \"runs\"\n")
         .create();
     let _ = fs::remove_dir_all(project.root().join("runs"));

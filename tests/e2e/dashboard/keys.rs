@@ -1,7 +1,7 @@
 //! Keys: what each presses, where none does anything, and where the focus goes.
 
 use super::Dashboard;
-use super::editor::{open_form, project, wait_for_value, wait_for_words};
+use super::editor::{LOAD, open_form, project_with, wait_for_value, wait_for_words};
 use super::pages::wait_for_scenarios;
 use crate::browser::Browser;
 use crate::site::Sandbox;
@@ -152,7 +152,9 @@ fn wait_for_warning(browser: &mut Browser) {
 
 fn steps_are_moved_and_removed_by_keys_and_the_focus_stays_with_them() {
     let name = "moved_board";
-    let project = project(name);
+    // Fields that no step reads are no mistake unless a type says so.
+    let load = LOAD.replace("#[response]", "#[response]\n#[warn(dead_code)]");
+    let project = project_with(name, &load);
     let dashboard = Dashboard::launch(project.tool("ui", "--no-open --port 0"));
     let mut browser = dashboard.browse();
     open_form(&mut browser, &dashboard, name);

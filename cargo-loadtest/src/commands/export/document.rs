@@ -200,6 +200,12 @@ fn describe_step(step: &StepDef, all: &[StepDef]) -> Value {
         "websocket": step.websocket.as_ref().map(|websocket| json!({
             "protocol": websocket.protocol,
             "compress": websocket.compress,
+            "heartbeat": websocket.heartbeat.as_ref().map(|heartbeat| json!({
+                "message": heartbeat.message,
+                "every_ms": to_ms(heartbeat.every),
+                "answer": heartbeat.answer,
+            })),
+            "replies": websocket.replies,
         })),
         "graphql": step.graphql.as_ref().map(|graphql| json!({
             "operation": graphql.operation,
@@ -379,6 +385,16 @@ mod tests {
         step.websocket = Some(definition::WebSocketDef {
             protocol: Some("chat.v2".into()),
             compress: true,
+            heartbeat: Some(definition::Heartbeat {
+                message: "ping".into(),
+                every: seconds(25),
+                answer: Some("pong".into()),
+            }),
+            replies: vec![definition::AutomaticReply {
+                to: "2".into(),
+                with: "3".into(),
+            }]
+            .into(),
         });
         step.graphql = Some(definition::GraphqlDef {
             operation: Some("query Buy".into()),

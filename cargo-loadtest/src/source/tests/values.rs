@@ -143,6 +143,15 @@ fn options_of_scenarios_are_read_as_forms_show_them() {
             )),
         ),
         (
+            "load = users(100, spawn = 5/s, for = 1m)",
+            "load",
+            OptionValue::Call(parameters(
+                "users",
+                "100",
+                &[("spawn", "5/s"), ("for", "1m")],
+            )),
+        ),
+        (
             "load = [users(0 -> 50, for = 1m), users(50, for = 2m),]",
             "load",
             OptionValue::Stages(vec![

@@ -112,10 +112,7 @@ fn find_value(interval: &Interval, name: &str, labels: &[(&str, &str)]) -> Optio
 #[test]
 fn websockets_have_their_counts_by_direction_and_code() {
     let mut start = sample::start();
-    start.definition.steps.to_mut()[0].websocket = Some(WebSocketDef {
-        protocol: None,
-        compress: false,
-    });
+    start.definition.steps.to_mut()[0].websocket = Some(WebSocketDef::default());
     let mut second = frame(2);
     second.websockets = WebSocketTally {
         opened: 3,
@@ -264,10 +261,7 @@ fn the_dashboard_asks_for_streams_websockets_and_calls_by_their_names() {
     let mut start = sample::start();
     let steps = start.definition.steps.to_mut();
     steps[0] = sample::streamed(steps[0].clone());
-    steps[1].websocket = Some(WebSocketDef {
-        protocol: None,
-        compress: false,
-    });
+    steps[1].websocket = Some(WebSocketDef::default());
     let mut second = frame(2);
     second.websockets.opened = 1;
     let all = intervals(start, &settings(true, 10_000), &[second]);

@@ -12,7 +12,7 @@ macro_rules! scenario_options {
 | `name = "checkout"` | the name in lists and reports; without it, the name of the function |
 | `tags = ["shop", "critical"]` | free labels; `--tag critical` selects by them |
 | `base = "http://localhost:8080"` | the base URL of the paths of steps; `--base-url` and `LOADTEST_BASE_URL` override it |
-| `load = rate(200/s, ramp_up = 10s, for = 1m)` | journeys that start per second, also with `max_users = 500` and `warm_up = 10s`; or virtual users, `users(50, ramp_up = 10s, for = 5m)`, also with `pace = 5s` from one start of a user to its next; or so many journeys, `iterations(1000, users = 10)` in all or `iterations(20/user, users = 10)` by each; or stages, `[rate(0/s -> 200/s, for = 10s), ..]`; or a curve, `rate(wave, for = 10m)` with `fn wave(time: Duration) -> f64` |
+| `load = rate(200/s, ramp_up = 10s, for = 1m)` | journeys that start per second, also with `max_users = 500` and `warm_up = 10s`; or virtual users, `users(50, ramp_up = 10s, for = 5m)`, also with `spawn = 5/s` for `ramp_up`, and with `pace = 5s` from one start of a user to its next; or so many journeys, `iterations(1000, users = 10)` in all or `iterations(20/user, users = 10)` by each; or stages, `[rate(0/s -> 200/s, for = 10s), ..]`; or a curve, `rate(wave, for = 10m)` with `fn wave(time: Duration) -> f64` |
 | `thresholds(p95 < 300ms, errors < 1% or abort)` | conditions for the run to pass, and to end it early: limits on whole journeys, such as `p50`, `p99_9`, `max`, `mean`, `errors`, `checks` and `rps`, and on all steps with a tag: `tag(api).p95 < 300ms` |
 | `apdex = 300ms` | the response time that satisfies, which steps are graded by |
 | `budget = 0.5%` | the share of errors that costs no grade |
@@ -95,6 +95,8 @@ macro_rules! step_options {
 |---|---|
 | `protocol = "chat.v2"` | the offered protocol, or several, `"chat.v2, chat.v1"`; the target must choose one |
 | `compress = true` | offers compression, `permessage-deflate`; without it, messages are not compressed |
+| `heartbeat("ping", every = 25s)` | a text that is sent in this interval, whatever the steps do; with `answer = "pong"`, the answer of the target is not a message for steps |
+| `reply("2", "3")` | answers this text of the target, whatever the steps do; it is not a message for steps. May be given several times |
 
 | steps that answer `Graph<T>`, or have `graphql = ".."` | |
 |---|---|
@@ -157,7 +159,10 @@ pub(crate) fn documented_options(table: &str) -> impl Iterator<Item = (&str, Str
 
 /// Returns the names of the options in a table.
 pub(crate) fn option_names(table: &'static str) -> Vec<&'static str> {
-    documented_options(table).map(|(name, _)| name).collect()
+    let mut names: Vec<_> = documented_options(table).map(|(name, _)| name).collect();
+    // A row may show several forms of an option.
+    names.dedup();
+    names
 }
 
 /// Returns the word before `=` or `(`, or the only one.

@@ -69,7 +69,8 @@ impl StepOptions {
             Some(call) if call.method != "post" => {
                 let (method, url) = (&call.method, call.literal.value());
                 let message = format!(
-                    "`graphql` is sent by POST: write `post = \"{url}\"` for `{method} = ..`"
+                    "a declared `graphql` is sent by POST: write `post = \"{url}\"` for `{method} = ..`; by GET a function with a \
+                     body sends it, `Request::graphql(\"..\").by_get()`"
                 );
                 errors.add_at(method.span(), message);
             }

@@ -61,7 +61,7 @@ impl LoadModel {
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::Rate => &["ramp_up", "for", "warm_up", "max_users"],
-            Self::Users => &["ramp_up", "for", "warm_up", "pace"],
+            Self::Users => &["ramp_up", "spawn", "for", "warm_up", "pace"],
             Self::Iterations => &["users", "pace"],
         }
     }
@@ -80,6 +80,8 @@ impl LoadModel {
     }
 }
 
+const SPAWN: &str =
+    "`spawn` takes how many users start per second or minute, more than 0: `spawn = 5/s`";
 const USERS: &str = "a number of users is a whole number, at most 1000000";
 
 /// A single `model(target, option = value, ..)`.
@@ -91,6 +93,8 @@ struct LoadTerm {
     /// In the place of the numbers.
     curve: Option<Path>,
     ramp_up: Option<Duration>,
+    /// Users that start in each second of the ramp-up.
+    spawn: Option<f64>,
     duration: Option<Duration>,
     warm_up: Option<Duration>,
     max_users: Option<u32>,
@@ -103,6 +107,24 @@ struct LoadTerm {
 impl LoadTerm {
     fn error(&self, message: &str) -> syn::Error {
         syn::Error::new(self.word.span(), message)
+    }
+
+    fn has_ramp_up(&self) -> bool {
+        self.ramp_up.is_some() || self.spawn.is_some()
+    }
+
+    /// Returns the time in which all users start.
+    fn ramp_up(&self) -> syn::Result<Duration> {
+        match (self.ramp_up, self.spawn) {
+            (Some(_), Some(_)) => Err(self.error(
+                "`spawn` and `ramp_up` both say how fast users start: leave one of them out",
+            )),
+            (None, Some(spawn)) => {
+                let ramp_up = Duration::try_from_secs_f64(self.to / spawn);
+                ramp_up.map_err(|_| self.error(SPAWN))
+            }
+            (ramp_up, None) => Ok(ramp_up.unwrap_or_default()),
+        }
     }
 
     fn require_duration(&self) -> syn::Result<Duration> {
@@ -160,7 +182,7 @@ fn build_shape(term: &LoadTerm) -> syn::Result<LoadShape> {
     }
     let duration = term.require_duration()?;
     if let Some(curve) = &term.curve {
-        if term.ramp_up.is_some() {
+        if term.has_ramp_up() {
             return Err(term.error("a curve has no ramp-up: it is the whole course of the load"));
         }
         return Ok(LoadShape::Curve {
@@ -169,7 +191,7 @@ fn build_shape(term: &LoadTerm) -> syn::Result<LoadShape> {
             duration,
         });
     }
-    let ramp_up = term.ramp_up.unwrap_or_default();
+    let ramp_up = term.ramp_up()?;
     if ramp_up >= duration {
         return Err(term.error("the ramp-up is part of `for`, so it must be shorter"));
     }
@@ -198,7 +220,7 @@ fn build_stages(terms: &[LoadTerm]) -> syn::Result<LoadShape> {
         if term.curve.is_some() {
             return Err(term.error("a curve is the whole course of the load, not a stage of it"));
         }
-        if term.ramp_up.is_some() {
+        if term.has_ramp_up() {
             return Err(term.error(
                 "a stage has no ramp-up: write it as a stage of its own, like `rate(0/s -> 200/s, for = 10s)`",
             ));
@@ -256,6 +278,7 @@ fn parse_load_term(input: ParseStream<'_>) -> syn::Result<LoadTerm> {
         to,
         curve,
         ramp_up: None,
+        spawn: None,
         duration: None,
         warm_up: None,
         max_users: None,
@@ -316,6 +339,14 @@ fn parse_term_option(
     input.parse::<Token![=]>()?;
     match name.as_str() {
         "ramp_up" => term.ramp_up = Some(parse_duration(input)?),
+        "spawn" => {
+            let span = input.span();
+            let spawn = parse_rate(input)?;
+            if spawn <= 0.0 {
+                return Err(syn::Error::new(span, SPAWN));
+            }
+            term.spawn = Some(spawn);
+        }
         "for" => term.duration = Some(parse_duration(input)?),
         "warm_up" => term.warm_up = Some(parse_duration(input)?),
         "pace" => term.pace = Some(parse_positive_duration(input)?),

@@ -174,7 +174,7 @@ fn parse_assigned<T: Parse>(input: ParseStream<'_>) -> syn::Result<T> {
 }
 
 /// Words of other tools, and the option that does the same.
-const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 11] = [
+const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 12] = [
     ("base", &["host", "url", "base_url"]),
     ("bearer", &["auth", "authorization", "token"]),
     ("check", &["assert"]),
@@ -183,6 +183,7 @@ const WORDS_OF_OTHER_TOOLS: [(&str, &[&str]); 11] = [
     ("name", &["title"]),
     ("one_of", &["branch", "choice"]),
     ("retry", &["retries"]),
+    ("spawn", &["hatch_rate", "spawn_rate"]),
     ("think", &["delay", "pause", "sleep", "wait"]),
     ("thresholds", &["limits", "slo"]),
     ("weight", &["chance", "probability"]),

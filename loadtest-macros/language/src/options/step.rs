@@ -26,7 +26,7 @@ use loadtest_model::threshold::Scope;
 use proc_macro2::{Ident, Span, TokenStream};
 use std::time::Duration;
 use syn::ext::IdentExt;
-use syn::parse::ParseStream;
+use syn::parse::{ParseStream, Parser as _};
 use syn::{LitInt, LitStr, Token};
 
 pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
@@ -140,7 +140,7 @@ impl StepOptions {
             return Err(misplaced.unwrap_or_else(|| unknown_option(&key, &known)));
         }
         match name.as_str() {
-            "header" | "check" => self.keys.push(key.clone()),
+            "header" | "check" | "reply" => self.keys.push(key.clone()),
             _ => note_given(&key, &mut self.keys)?,
         }
         match name.as_str() {
@@ -362,9 +362,15 @@ const STATUS: &str = "expected a status like `200`, a class like `2xx`, a range 
 pub(super) fn parse_statuses(input: ParseStream<'_>, wanted: &str) -> syn::Result<(u16, u16)> {
     let literal = |input: ParseStream<'_>| {
         if input.peek(LitInt) {
-            input.parse::<LitInt>()
-        } else {
-            Err(input.error(wanted))
+            return input.parse::<LitInt>();
+        }
+        let error = input.error(wanted);
+        match input.parse::<LitStr>() {
+            Ok(text) if parse_expect.parse_str(&text.value()).is_ok() => {
+                let message = format!("a status has no quotes: write `{}`", text.value());
+                Err(syn::Error::new(text.span(), message))
+            }
+            _ => Err(error),
         }
     };
     let status = |literal: &LitInt, beyond: u16| match literal.base10_parse::<u16>() {

@@ -504,7 +504,7 @@ pub(super) fn render_text(text: &str) -> TokenStream {
     quote!(::loadtest::__private::Cow::Borrowed(#text))
 }
 
-fn render_literal(literal: &LitStr) -> TokenStream {
+pub(super) fn render_literal(literal: &LitStr) -> TokenStream {
     render_text(&literal.value())
 }
 

@@ -32,6 +32,8 @@ struct BuiltCall {
     /// The name in `.operation("..")`.
     operation: CallArgument<LitStr>,
     url: CallArgument<LitStr>,
+    /// True for `.by_get()`.
+    is_by_get: bool,
     /// The names in `.variables(&json!({ .. }))`.
     variables: CallArgument<Vec<(String, Span)>>,
 }
@@ -71,13 +73,16 @@ pub(super) fn check_built(body: TokenStream, errors: &mut MacroErrors) -> Option
     }
 }
 
-/// The URL of `::graphql(..)` and the calls that follow it, where it is a literal.
-pub(super) fn built_url(tokens: &[TokenTree]) -> Option<String> {
-    match parse_call(tokens)?.url {
+/// Method and URL of `::graphql(..)` and the calls that follow it; the URL where it is a literal.
+pub(super) fn built_request(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
+    let call = parse_call(tokens)?;
+    let method = if call.is_by_get { "GET" } else { "POST" };
+    let url = match call.url {
         CallArgument::Missing => Some(GRAPHQL_PATH.to_owned()),
         CallArgument::Computed => None,
         CallArgument::Literal(url) => Some(url.value()),
-    }
+    };
+    Some((method.to_owned(), url))
 }
 
 fn collect_calls(tokens: TokenStream, calls: &mut Vec<BuiltCall>) {
@@ -126,6 +131,7 @@ fn parse_call(tokens: &[TokenTree]) -> Option<BuiltCall> {
         let literal = single_literal(arguments.stream());
         match method.to_string().as_str() {
             "operation" => call.operation = CallArgument::new(literal),
+            "by_get" => call.is_by_get = true,
             "url" => call.url = CallArgument::new(literal),
             "variables" => {
                 call.variables = CallArgument::new(names_in_json(arguments.stream()));

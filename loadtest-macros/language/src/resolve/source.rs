@@ -1,6 +1,6 @@
 //! Method and URL of a step that builds its request, as far as the source shows them.
 
-use super::graphql::built_url;
+use super::graphql::built_request;
 use crate::options::{METHODS, opening_url};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::parse::Parser as _;
@@ -48,7 +48,7 @@ fn parse_constructor(tokens: &[TokenTree]) -> Option<(String, Option<String>)> {
         return None;
     }
     if method == "graphql" {
-        return Some(("POST".to_owned(), built_url(tokens)));
+        return built_request(tokens);
     }
     if method == "websocket" {
         let url = literal_url(arguments.stream());
@@ -103,6 +103,10 @@ mod tests {
             (
                 "Request::graphql(\"{ a }\").bearer_auth(x).url(\"/api\")",
                 "POST /api",
+            ),
+            (
+                "Request::graphql(\"{ a }\").by_get().variables(&x)",
+                "GET /graphql",
             ),
         ];
         for (body, expected) in found {

@@ -38,7 +38,7 @@ pub use scenario::{
 };
 pub use stream::{EndMark, GoodCondition, StreamDef, StreamFormat};
 pub use think::{Think, ThinkLaw};
-pub use websocket::WebSocketDef;
+pub use websocket::{AutomaticReply, Heartbeat, WebSocketDef};
 
 /// The length of time after which a request is given up when nothing else is declared.
 pub const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);

@@ -559,10 +559,7 @@ mod tests {
             Some("http://h/c")
         );
         let steps = scenario.steps.to_mut();
-        steps[2].websocket = Some(WebSocketDef {
-            protocol: None,
-            compress: false,
-        });
+        steps[2].websocket = Some(WebSocketDef::default());
         assert_eq!(scenario.url_without_tls(None), Some("HTTP://h/d"));
         scenario.steps.to_mut().truncate(3);
         assert_eq!(scenario.url_without_tls(None), None);

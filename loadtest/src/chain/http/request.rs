@@ -1,18 +1,21 @@
 //! The request builder of async steps, modelled on `reqwest`.
 
 use super::{EventStream, Http, HttpError, NO_BASE};
-use crate::chain::graph::Graph;
+use crate::chain::graph::{Graph, graphql_parameters};
 use crate::chain::response::FromBody;
 use crate::chain::write::{NO_URL, is_absolute};
 use crate::chain::{Credential, Error};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use loadtest_model::definition::StreamDef;
 use loadtest_model::graphql::Document;
 use reqwest::{Body, RequestBuilder};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt;
+use std::pin::Pin;
 use std::sync::LazyLock;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// It builds requests, and never sends one. Proxies would be looked up where it is made.
@@ -31,6 +34,7 @@ pub struct HttpRequest<'a> {
     http: &'a Http,
     request: Result<RequestBuilder, HttpError>,
     is_relative: bool,
+    is_get: bool,
     name: Option<String>,
     jar: Option<&'static str>,
     is_graphql: bool,
@@ -40,6 +44,7 @@ pub struct HttpRequest<'a> {
 impl<'a> HttpRequest<'a> {
     pub(super) fn new(http: &'a Http, method: Method, url: &str) -> Self {
         let is_relative = url.starts_with('/');
+        let is_get = method == Method::GET;
         let request = match &*CLIENT {
             Err(error) => Err(error.clone()),
             Ok(client) if is_relative => Ok(client.request(method, format!("{NO_BASE}{url}"))),
@@ -54,6 +59,7 @@ impl<'a> HttpRequest<'a> {
             http,
             request,
             is_relative,
+            is_get,
             name: None,
             jar: None,
             is_graphql: false,
@@ -206,7 +212,7 @@ impl<'a> HttpRequest<'a> {
         EventStream::open(sender.open_stream(buffer, self.name, self.stream)?).await
     }
 
-    /// Sends the GraphQL `document` with its `variables`, and reads the answer from its `data`; an answer with `errors`
+    /// Sends the GraphQL `document` with its `variables`, by GET as parameters of the URL, and reads the answer from its `data`; an answer with `errors`
     /// is an error, as is a status other than 2xx. Without a [`name`](Self::name), the operation names the row:
     /// `query Cart`.
     ///
@@ -246,10 +252,59 @@ impl<'a> HttpRequest<'a> {
         }
         let body = json!({ "query": document, "variables": variables });
         self.is_graphql = true;
-        let answer = self.json(&body).send().await?;
+        let request = if self.is_get {
+            self.query(&graphql_parameters(&body))
+        } else {
+            self.json(&body)
+        };
+        let (body, refused) = request.send_graphql().await?;
+        Graph::from_answer(&body, refused)
+    }
+
+    /// Sends several operations of GraphQL as one request, each a document with its variables, and reads their answers,
+    /// in their order, as [`graphql`](Self::graphql) does; the errors of any are an error.
+    ///
+    /// ```
+    /// use loadtest::prelude::*;
+    ///
+    /// #[scenario(base = "http://127.0.0.1:3000")]
+    /// fn shop() {
+    ///     #[step]
+    ///     async fn start(http: &mut Http) -> Result<(), Error> {
+    ///         let operations = [
+    ///             ("query Cart($id: ID!) { cart(id: $id) { total } }", json!({ "id": 7 })),
+    ///             ("query Menu { menu { title } }", json!({})),
+    ///         ];
+    ///         let request = http.post("/graphql").name("start page");
+    ///         let answers: Vec<Graph<Value>> = request.graphql_batch(operations).await?;
+    ///         match answers[0]["cart"]["total"].as_f64() {
+    ///             Some(_) => Ok(()),
+    ///             None => Err("the cart has no total".into()),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// It could not be made, was not answered, an answer is missing or has errors, or its data is no `T`.
+    pub async fn graphql_batch<T: FromBody>(
+        mut self,
+        operations: impl IntoIterator<Item = (impl AsRef<str>, Value)>,
+    ) -> Result<Vec<Graph<T>>, Error> {
+        let operations = operations.into_iter().map(
+            |(document, variables)| json!({ "query": document.as_ref(), "variables": variables }),
+        );
+        let operations: Vec<Value> = operations.collect();
+        self.is_graphql = true;
+        let (body, refused) = self.json(&operations).send_graphql().await?;
+        Graph::from_batch(&body, operations.len(), refused)
+    }
+
+    /// Sends it, and returns the body with the error of its status.
+    async fn send_graphql(self) -> Result<(Bytes, Option<Error>), Error> {
+        let answer = self.send().await?;
         let refused = answer.error_for_status_ref().err();
-        let body = answer.bytes().await?;
-        Graph::from_answer(&body, refused.map(Error::from))
+        Ok((answer.bytes().await?, refused.map(Error::from)))
     }
 
     /// Sends it and waits for the last byte of the answer, whatever its status.
@@ -269,6 +324,33 @@ impl<'a> HttpRequest<'a> {
                 (self.jar, self.is_graphql),
             )
             .await
+    }
+}
+
+/// Says what to write where a request is awaited that was not sent. No type implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a request is sent by `send()`: write `.send().await`",
+    label = "nothing is sent yet: write `.send().await`"
+)]
+pub trait SentFirst<'a> {}
+
+/// A request that is awaited before it is sent.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Unsent;
+
+/// The bound never holds, so this is not a future: it is here so that the compiler prints the message of [`SentFirst`].
+/// Without `for<'a>` it refuses a bound that is always false, and for one on `Self` it prints the message of `Future`.
+#[doc(hidden)]
+impl Future for HttpRequest<'_>
+where
+    for<'a> Unsent: SentFirst<'a>,
+{
+    type Output = Result<reqwest::Response, HttpError>;
+
+    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Pending
     }
 }
 

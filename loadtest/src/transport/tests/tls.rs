@@ -254,6 +254,38 @@ fn a_server_that_wants_to_know_the_client_is_shown_its_certificate() {
     assert_eq!(server.requests(), 1);
 }
 
+/// So do servers of gRPC, which do not send the alert of their BoringSSL.
+#[test]
+fn a_server_that_closes_in_silence_after_it_asked_who_the_client_is_is_explained() {
+    let ours = Authority::new();
+    let folder = folder(&[("ca.pem", ours.pem())]);
+    for (config, is_explained) in [
+        (ours.asking("127.0.0.1"), true),
+        (ours.server("127.0.0.1", 4000), false),
+    ] {
+        run(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let url = format!("https://{}/", listener.local_addr().unwrap());
+            tokio::task::spawn_local(async move {
+                let (stream, _) = listener.accept().await.unwrap();
+                let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+                let mut stream = acceptor.accept(stream).await.unwrap();
+                // All of the request, so that nothing is reset.
+                let _ = stream.read(&mut [0; 4096]).await;
+            });
+            let mut user = configured(&url, &ca(), folder.path()).await.unwrap();
+            let failure = failed(ask(&mut user).await, ErrorKind::ClosedFresh);
+            let words = "; it had asked for a certificate of the client: `identity = ";
+            assert_eq!(
+                failure.message.contains(words),
+                is_explained,
+                "{}",
+                failure.message
+            );
+        });
+    }
+}
+
 #[test]
 fn a_file_that_is_not_what_it_should_be_is_named_with_what_belongs_there() {
     let ours = Authority::new();

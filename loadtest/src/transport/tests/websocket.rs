@@ -34,8 +34,8 @@ pub(super) async fn open(
         stream: None,
         is_graphql: false,
         websocket: Some(&WebSocketDef {
-            protocol: None,
             compress,
+            ..WebSocketDef::default()
         }),
     };
     user.send(call).await

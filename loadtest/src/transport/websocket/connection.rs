@@ -131,8 +131,7 @@ impl SocketConnection {
 
     /// Returns whether messages can be sent.
     pub(crate) fn is_open(&self) -> bool {
-        let state = self.state();
-        state.ended.is_none() && state.closing.is_none()
+        self.state().is_open()
     }
 
     /// Returns whether the target ended it.
@@ -150,11 +149,6 @@ impl SocketConnection {
     /// # Errors
     /// The connection has ended, or the message is too large.
     pub(crate) fn send(&self, is_text: bool, message: &[u8]) -> Result<u64, Failure> {
-        let opcode = if is_text {
-            Opcode::Text
-        } else {
-            Opcode::Binary
-        };
         if message.len() > MAX_MESSAGE {
             let words = "a message of more than 16 MiB is not sent";
             return Err(Failure::new(ErrorKind::StepError, words));
@@ -168,7 +162,6 @@ impl SocketConnection {
         if let Some(failure) = state.failure() {
             return Err(failure);
         }
-        let is_compressed = compressed.is_some();
         if state.unwritten() + payload.len() > MAX_UNWRITTEN {
             let words = format!(
                 "the target does not read: {} bytes are waiting for it",
@@ -176,16 +169,7 @@ impl SocketConnection {
             );
             return Err(Failure::new(ErrorKind::WsUnread, words));
         }
-        let out = state.append();
-        write_frame(out, opcode, is_compressed, payload, random_mask());
-        count_sent(message.len());
-        state.note(|| TranscriptLine {
-            is_sent: true,
-            frame: SocketFrame::Message,
-            is_text,
-            data: Bytes::copy_from_slice(message),
-            at: Instant::now(),
-        });
+        state.write_message(is_text, message, compressed.as_deref());
         state.wake();
         Ok(state.arrived)
     }
@@ -367,8 +351,50 @@ impl SocketState {
     }
 
     /// Returns the bytes that wait for the target.
-    fn unwritten(&self) -> usize {
+    pub(super) fn unwritten(&self) -> usize {
         self.outgoing.len() - self.written
+    }
+
+    /// Returns whether messages can be sent.
+    pub(super) fn is_open(&self) -> bool {
+        self.ended.is_none() && self.closing.is_none()
+    }
+
+    /// Has a message written, as it was `compressed` if so.
+    pub(super) fn write_message(
+        &mut self,
+        is_text: bool,
+        message: &[u8],
+        compressed: Option<&[u8]>,
+    ) {
+        let opcode = if is_text {
+            Opcode::Text
+        } else {
+            Opcode::Binary
+        };
+        let payload = compressed.unwrap_or(message);
+        let out = self.append();
+        write_frame(out, opcode, compressed.is_some(), payload, random_mask());
+        count_sent(message.len());
+        self.note(|| TranscriptLine {
+            is_sent: true,
+            frame: SocketFrame::Message,
+            is_text,
+            data: Bytes::copy_from_slice(message),
+            at: Instant::now(),
+        });
+    }
+
+    /// Takes in a text that steps do not get.
+    pub(super) fn receive_in_background(&mut self, data: &Bytes, at: Instant) {
+        count_received(data.len());
+        self.note(|| TranscriptLine {
+            is_sent: false,
+            frame: SocketFrame::Message,
+            is_text: true,
+            data: data.clone(),
+            at,
+        });
     }
 
     /// Forgets what is written, where that is much: a target that reads slowly may never have read all.

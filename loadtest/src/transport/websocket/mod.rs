@@ -2,6 +2,7 @@
 //!
 //! Nothing of one is held while it rests but its state: what is read goes through a buffer of the thread.
 
+mod background;
 #[cfg(test)]
 mod beside_tungstenite;
 mod connection;
@@ -21,6 +22,7 @@ use super::meter::MeteredStream;
 use super::socket::ByteCounts;
 use super::{ErrorKind, Failure};
 use crate::targets::Allowance;
+use background::Background;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use loadtest_model::definition::WebSocketDef;
 use std::borrow::Cow;
@@ -80,12 +82,14 @@ impl From<SocketError> for Failure {
 
 /// An upgrade under way: what the request needs, and the connection once the target has agreed.
 pub(super) struct Upgrade {
+    def: WebSocketDef,
     handshake: Handshake,
     pub(super) opened: Option<OpenedSocket>,
 }
 
 /// A connection that the target has handed over.
 pub(super) struct OpenedSocket {
+    def: WebSocketDef,
     io: MeteredStream,
     /// What was read beyond the head of the answer.
     rest: Vec<u8>,
@@ -97,6 +101,7 @@ impl Upgrade {
     pub(super) fn begin(def: &WebSocketDef) -> Self {
         let protocols = def.protocol.as_deref().unwrap_or_default();
         Self {
+            def: def.clone(),
             handshake: Handshake::begin(protocols, def.compress),
             opened: None,
         }
@@ -119,6 +124,7 @@ impl Upgrade {
     ) -> Result<(), SocketError> {
         let agreement = self.handshake.check_answer(headers)?;
         self.opened = Some(OpenedSocket {
+            def: self.def.clone(),
             io,
             rest,
             agreement,
@@ -134,10 +140,12 @@ impl OpenedSocket {
         self,
         bytes: &Arc<ByteCounts>,
     ) -> (Arc<SocketConnection>, impl Future<Output = ()> + 'static) {
+        let background = Background::begin(&self.def, self.agreement.compresses);
         let connection = Arc::new(SocketConnection::new(self.agreement, self.allowance));
         let task = SocketTask::new(
             self.io,
             &self.rest,
+            background,
             Arc::clone(&connection),
             Arc::clone(bytes),
         );

@@ -1,8 +1,9 @@
 //! The task of a WebSocket: it reads and writes until the connection ends.
 
+use super::background::Background;
 use super::connection::{CLOSING_TIME, SocketConnection, SocketEnd, SocketState};
 use super::counts::count_opened;
-use super::frame::FrameReader;
+use super::frame::{FrameReader, Received};
 use crate::transport::meter::MeteredStream;
 use crate::transport::socket::ByteCounts;
 use std::cell::RefCell;
@@ -30,6 +31,7 @@ thread_local! {
 pub(super) struct SocketTask {
     io: MeteredStream,
     reader: FrameReader,
+    background: Option<Box<Background>>,
     connection: Arc<SocketConnection>,
     /// Those of all connections of the user.
     bytes: Arc<ByteCounts>,
@@ -42,12 +44,14 @@ impl SocketTask {
     pub(super) fn new(
         io: MeteredStream,
         rest: &[u8],
+        background: Option<Box<Background>>,
         connection: Arc<SocketConnection>,
         bytes: Arc<ByteCounts>,
     ) -> Self {
         let mut task = Self {
             io,
             reader: FrameReader::new(connection.agreement.compresses),
+            background,
             connection,
             bytes,
             closing: None,
@@ -61,6 +65,9 @@ impl SocketTask {
 
     /// Writes and reads what can be, and returns whether the connection is over.
     fn poll_connection(&mut self, state: &mut SocketState, context: &mut Context<'_>) -> bool {
+        if let Some(background) = &mut self.background {
+            background.poll_heartbeat(state, context);
+        }
         self.write_out(state, context);
         let mut reads = 0;
         while state.ended.is_none() && (!state.is_full() || state.closing.is_some()) {
@@ -73,7 +80,7 @@ impl SocketTask {
                 break;
             }
         }
-        // Pongs, and the answer to a close frame.
+        // Pongs, replies, and the answer to a close frame.
         self.write_out(state, context);
         if state.ended.is_none() && state.closing.is_some() {
             let closing = self
@@ -142,7 +149,7 @@ impl SocketTask {
         let at = Instant::now();
         while state.ended.is_none() {
             match self.reader.read(&mut input) {
-                Ok(Some(received)) => state.receive(received, at),
+                Ok(Some(received)) => self.receive(state, received, at),
                 Ok(None) => return,
                 Err(error) => {
                     if state.closing.is_none() {
@@ -151,6 +158,22 @@ impl SocketTask {
                     state.end(SocketEnd::Broken(error));
                 }
             }
+        }
+    }
+
+    fn receive(&mut self, state: &mut SocketState, received: Received, at: Instant) {
+        match (received, &mut self.background) {
+            (
+                Received::Message {
+                    is_text: true,
+                    data,
+                },
+                Some(background),
+            ) if background.takes(&data) => {
+                state.receive_in_background(&data, at);
+                background.reply(state, &data);
+            }
+            (received, _) => state.receive(received, at),
         }
     }
 
@@ -251,6 +274,7 @@ mod tests {
     use crate::transport::meter::{MAX_HEAD, Meter, TransportStream};
     use crate::transport::{ErrorKind, Failure};
     use bytes::Bytes;
+    use loadtest_model::definition::{AutomaticReply, Heartbeat, WebSocketDef};
     use loadtest_model::protocol::SocketFrame;
     use std::rc::Rc;
     use std::time::Duration;
@@ -259,16 +283,25 @@ mod tests {
 
     /// A connection, the target's end of it, and the task that drives it.
     fn open(compresses: bool) -> (Arc<SocketConnection>, DuplexStream, JoinHandle<()>) {
+        open_with(&WebSocketDef {
+            compress: compresses,
+            ..WebSocketDef::default()
+        })
+    }
+
+    /// The same, with what `def` declares.
+    fn open_with(def: &WebSocketDef) -> (Arc<SocketConnection>, DuplexStream, JoinHandle<()>) {
         let (ours, theirs) = duplex(READ_SIZE);
         let meter = Rc::new(Meter::new(MAX_HEAD));
         let io = MeteredStream::new(TransportStream::Memory(ours), meter);
         let agreement = Agreement {
             protocol: None,
-            compresses,
+            compresses: def.compress,
         };
         let connection = Arc::new(SocketConnection::new(agreement, None));
         let shared = Arc::clone(&connection);
-        let task = SocketTask::new(io, b"", shared, Arc::default());
+        let background = Background::begin(def, def.compress);
+        let task = SocketTask::new(io, b"", background, shared, Arc::default());
         (connection, theirs, spawn_local(task))
     }
 
@@ -512,6 +545,91 @@ mod tests {
                     (true, SocketFrame::Close, b"1008 (policy violation)"),
                 ]
             );
+        })
+        .await;
+    }
+
+    fn heartbeat(message: &'static str) -> WebSocketDef {
+        WebSocketDef {
+            heartbeat: Some(Heartbeat {
+                message: message.into(),
+                every: Duration::from_secs(25),
+                answer: Some("pong".into()),
+            }),
+            replies: vec![AutomaticReply {
+                to: "2".into(),
+                with: "3".into(),
+            }]
+            .into(),
+            ..WebSocketDef::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn heartbeats_are_sent_while_nobody_waits_and_their_answers_are_no_messages() {
+        local(async {
+            let (connection, mut target, _task) = open_with(&heartbeat("ping"));
+            connection.begin_transcript();
+            let begun = Instant::now();
+            for number in 1..=3 {
+                assert_eq!(read_frame(&mut target).await, (0x81, b"ping".to_vec()));
+                assert_eq!(begun.elapsed(), Duration::from_secs(25 * number));
+                // The answer, one that steps wait for, and bytes that are not the answer.
+                let frames = b"\x81\x04pong\x81\x04Pong\x82\x04pong";
+                target.write_all(frames).await.unwrap();
+            }
+            connection.send(true, b"last").unwrap();
+            assert_eq!(read_frame(&mut target).await, (0x81, b"last".to_vec()));
+            let kept = connection.messages();
+            assert!(kept.iter().map(|kept| kept.number).eq(0..6));
+            let kept: Vec<_> = kept.iter().map(|kept| &*kept.data).collect();
+            assert_eq!(kept, [&b"Pong"[..], b"pong"].repeat(3));
+            // They are shown.
+            let shown = connection.take_transcript();
+            let answers = shown.iter().filter(|line| line.data == "pong");
+            assert_eq!((shown.len(), answers.count()), (13, 6));
+            connection.begin_close(1000);
+            let (first, _) = read_frame(&mut target).await;
+            assert_eq!(first, 0x88);
+            sleep(Duration::from_secs(60)).await;
+            assert_eq!(target.read(&mut [0; 9]).await.unwrap(), 0, "none after it");
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn texts_with_a_reply_are_answered_while_nobody_waits() {
+        local(async {
+            let (connection, mut target, _task) = open_with(&WebSocketDef {
+                compress: true,
+                ..heartbeat("ping")
+            });
+            target
+                .write_all(b"\x81\x012\x81\x0222\x82\x012\x81\x012")
+                .await
+                .unwrap();
+            for _ in 0..2 {
+                let (first, payload) = read_frame(&mut target).await;
+                let reply = super::super::deflate::compress(b"3");
+                assert_eq!((first, payload), (0xc1, reply), "compressed, as agreed");
+            }
+            let kept = connection.messages();
+            let kept: Vec<_> = kept.iter().map(|kept| &*kept.data).collect();
+            assert_eq!(kept, [&b"22"[..], b"2"]);
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn replies_to_a_target_that_reads_nothing_fill_no_memory() {
+        local(async {
+            let (connection, mut target, _task) = open_with(&heartbeat("ping"));
+            let texts = b"\x81\x012".repeat(100_000);
+            target.write_all(&texts).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+            let unwritten = connection.unwritten();
+            assert!(unwritten < 2 * READ_SIZE, "{unwritten}");
+            assert!(connection.messages().is_empty());
         })
         .await;
     }

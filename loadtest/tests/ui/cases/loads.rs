@@ -127,3 +127,39 @@ fn load_21() {
     #[step(get = "/")]
     fn step();
 }
+
+#[scenario(load = users(100, spawn = 5, for = 1m))]
+fn spawn_without_a_unit() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(load = users(100, spawn = 0/s, for = 1m))]
+fn nobody_spawns() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(load = users(100, spawn = 5/s, ramp_up = 10s, for = 1m))]
+fn spawn_and_ramp_up() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(load = users(100, spawn = 1/s, for = 1m))]
+fn spawn_too_slow() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(load = users(100, spawn_rate = 5/s, for = 1m))]
+fn spawn_of_locust() {
+    #[step(get = "/")]
+    fn step();
+}
+
+#[scenario(load = [users(100, spawn = 5/s, for = 1m), users(5, for = 1m)])]
+fn spawn_of_a_stage() {
+    #[step(get = "/")]
+    fn step();
+}

@@ -31,6 +31,20 @@ fn scenario() {
     fn a_number() -> Socket<Tick>;
     #[step(ws = "/feed", compress)]
     fn how_compressed() -> Socket<Tick>;
+    #[step(ws = "/feed", heartbeat = "ping")]
+    fn how_often() -> Socket<Tick>;
+    #[step(ws = "/feed", heartbeat("ping", answer = "pong"))]
+    fn never() -> Socket<Tick>;
+    #[step(ws = "/feed", heartbeat("ping", every = 1ms))]
+    fn too_often() -> Socket<Tick>;
+    #[step(ws = "/feed", heartbeat("ping", each = 1s))]
+    fn no_such_parameter() -> Socket<Tick>;
+    #[step(ws = "/feed", reply("2", "3"), reply("2", "4"))]
+    fn two_replies() -> Socket<Tick>;
+    #[step(ws = "/feed", reply = "3")]
+    fn reply_to_what() -> Socket<Tick>;
+    #[step(get = "/", reply("2", "3"))]
+    fn nothing_to_reply_to() -> Tick;
     #[step(ws = "/feed", protokol = "chat")]
     fn near_word() -> Socket<Tick>;
     #[step(get = "/", compress = true)]

@@ -26,6 +26,15 @@ fn limits() {
 
     #[step(get = "/", think = 1 s)]
     fn two_words();
+
+    #[step(get = "/", expect = "200")]
+    fn quoted_status();
+
+    #[step(get = "/", expect = 200 | "4xx")]
+    fn quoted_class();
+
+    #[step(get = "/", expect = "ok")]
+    fn no_status();
 }
 
 #[scenario]
