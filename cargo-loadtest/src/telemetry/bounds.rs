@@ -2,6 +2,7 @@
 
 use super::HistogramWeight;
 use loadtest_model::definition::{Bound, ScenarioDef};
+use loadtest_model::metrics::MOST_ROWS;
 use loadtest_model::plan::Plan;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +15,6 @@ const BOUNDARIES_MS: [f64; 15] = [
 ];
 /// The most boundaries.
 const MOST_BOUNDARIES: usize = 24;
-/// The most rows of a step that sends for itself, and the row of the others.
-const MOST_ROWS: usize = 33;
 /// The most names of a scenario's own figures, and the one of the others.
 const MOST_NAMES: usize = 65;
 /// Kinds of errors that a step is expected to have.

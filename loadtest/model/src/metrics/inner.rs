@@ -12,6 +12,9 @@ const MOST: usize = 32;
 /// The most rows after these, each of names that differ only in ids. What has no row is counted in [`OTHERS`].
 const MOST_FOLDED: usize = 8;
 
+/// The most rows of one step in all.
+pub const MOST_ROWS: usize = MOST + MOST_FOLDED + 1;
+
 /// The name of the last row.
 pub const OTHERS: &str = "(others)";
 

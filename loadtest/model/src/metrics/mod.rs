@@ -32,7 +32,7 @@ pub use folded::fold_ids;
 pub use grpc_code::{grpc_code_name, is_grpc_code, status_label};
 pub use health::Health;
 pub use histogram::{CompactSum, FilledBucket, Histogram};
-pub use inner::OTHERS;
+pub use inner::{MOST_ROWS, OTHERS};
 pub use number::Number;
 pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use own::{GaugeTally, OwnTally};
