@@ -12,6 +12,9 @@ use std::path::PathBuf;
 use std::sync::Once;
 use tempfile::TempDir;
 
+/// Signals have one handler in a process.
+static HANDLER: Once = Once::new();
+
 const VISIT: &str = "shop::load::visit";
 const MANIFEST: &str = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
                         [[test]]\nname = \"load\"\nharness = false\n";
@@ -122,8 +125,6 @@ fn open_dashboard(cli: &Cli) -> Arc<Dashboard> {
     let Command::Ui(args) = &cli.command else {
         panic!("{cli:?}");
     };
-    // Signals have one handler in a process.
-    static HANDLER: Once = Once::new();
     HANDLER.call_once(|| Interrupts::install_for_program().unwrap());
     let project = Project::open_anywhere(&args.project, cli).unwrap();
     let store = Store::in_workspace(&project.workspace, &project.config().unwrap());
