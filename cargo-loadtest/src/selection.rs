@@ -130,16 +130,26 @@ pub(crate) fn one<'a>(all: &'a [Found], word: &str) -> Result<&'a Found, Error> 
             }
         }
     }
-    let known: Vec<_> = identified
-        .into_iter()
-        .map(|(identity, _)| identity)
+    Err(not_found(all, word))
+}
+
+/// The scenario with this identity.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn identified<'a>(all: &'a [Found], identity: &str) -> Result<&'a Found, Error> {
+    let mut all_found = all.iter();
+    let found = all_found.find(|found| found.definition.identity() == identity);
+    found.ok_or_else(|| not_found(all, identity))
+}
+
+fn not_found(all: &[Found], word: &str) -> Error {
+    let known: Vec<_> = all
+        .iter()
+        .map(|found| found.definition.identity())
         .collect();
     let suggestion = similar_identity(word, &known);
-    Err(no_match(
-        &format!("`{word}`"),
-        suggestion.as_deref(),
-        &known,
-    ))
+    no_match(&format!("`{word}`"), suggestion.as_deref(), &known)
 }
 
 fn no_match(criterion: &str, suggestion: Option<&str>, known: &[String]) -> Error {
@@ -292,6 +302,18 @@ mod tests {
             ("twice", "checkout_twice"),
         ] {
             assert_eq!(name(word).unwrap(), function, "{word}");
+        }
+        let exact = |word: &str| identified(&all, word).map(|found| &found.definition.function);
+        assert_eq!(exact("shop::load::checkout").unwrap(), "checkout");
+        for part in ["checkout", "load::browse", "twice"] {
+            let error = exact(part).unwrap_err();
+            assert_eq!(error.exit_code(), 3, "{part}");
+            assert!(
+                error
+                    .to_string()
+                    .starts_with(&format!("no scenario matches `{part}`")),
+                "{error}"
+            );
         }
         let error = name("check").unwrap_err();
         assert_eq!(error.exit_code(), 2);

@@ -65,8 +65,9 @@ mod tests {
         let told = describe("--cluster <URL>", PARTS.iter()).unwrap();
         assert_eq!(
             told,
-            "`--cluster`: this build has no cluster, so that it compiles sooner\n\n  help: \
-             `cargo install --path cargo-loadtest` installs the full tool"
+            format!(
+                "`--cluster`: this build has no cluster, so that it compiles sooner\n\n  help: {INSTALL_ALL}"
+            )
         );
         assert!(
             describe("ui", PARTS.iter())

@@ -19,6 +19,7 @@ pub(crate) use curl::CurlArgs;
 pub(crate) use export::{ExportArgs, LauncherArgs, LauncherCommand};
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use jiff::Timestamp;
+pub(crate) use lacking::INSTALL_ALL;
 use loadtest_model::definition::Letter;
 use loadtest_model::metrics::Number;
 use loadtest_model::plan::{IterationCount, Overrides};
@@ -372,6 +373,9 @@ pub(crate) struct DebugArgs {
     /// Scenario name (`package::module::function`), its end, or any unique part
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["file", "command"], conflicts_with_all = ["file", "command"])]
     pub(crate) scenario: Option<String>,
+    /// Match the scenario name exactly instead of by its end or a part
+    #[arg(long, requires = "scenario")]
+    pub(crate) exact: bool,
     /// Run this iteration of a run with the same seed and load, counted from 0; `USER.N` if the load is a number of users
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) iteration: Option<Number>,

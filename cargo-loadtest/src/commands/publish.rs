@@ -1,7 +1,7 @@
 //! From a record to what people and programs get to see: the one place that grades and exports.
 
 use crate::ci;
-use crate::cli::{Export, ReportOptions};
+use crate::cli::{Export, INSTALL_ALL, ReportOptions};
 use crate::console;
 use crate::error::Error;
 use crate::export;
@@ -139,10 +139,10 @@ fn check_pdf() -> Result<(), Error> {
         return Ok(());
     }
     let error = Error::usage("this build of the tool writes no PDF, so that it compiles sooner");
-    Err(error.with_help(
+    Err(error.with_help(format!(
         "in a clone, `cargo run -p cargo-loadtest -- report latest --export pdf` writes the PDF of the newest run; \
-         `cargo install --path cargo-loadtest` installs the full tool",
-    ))
+         {INSTALL_ALL}"
+    )))
 }
 
 /// Keeps the place of a file, unless another format has it.

@@ -58,6 +58,11 @@ pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.section == section)
 }
 
+#[cfg(test)]
+pub(super) fn all_keys() -> impl Iterator<Item = Key> {
+    KEYS.iter().copied()
+}
+
 /// A table whose keys are read one by one.
 pub(super) trait ConfigTable {
     /// The name of the table.

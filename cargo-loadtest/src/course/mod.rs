@@ -207,6 +207,20 @@ impl Course {
             .is_some_and(|length| self.elapsed(since_spawn) > length)
     }
 
+    /// Describes what is waited for past the planned end of the load; `None` before, or when nothing is in flight.
+    pub(crate) fn describe_wait(&self, elapsed: Duration) -> Option<String> {
+        let over = elapsed.checked_sub(self.length()?)?;
+        let left = self.record.start.plan.graceful_stop.saturating_sub(over);
+        let journeys = self.frames.back()?.active_users;
+        (!over.is_zero() && journeys > 0).then(|| {
+            format!(
+                "waiting for the last {}, up to {}",
+                display::format_counted(journeys.into(), "journey"),
+                units::show(Duration::from_secs(left.as_secs_f64().ceil() as u64))
+            )
+        })
+    }
+
     /// The iterations of a fixed amount of work that are this run's.
     fn iterations(&self) -> Option<u64> {
         let plan = &self.record.start.plan;
@@ -455,6 +469,27 @@ mod tests {
             Duration::from_secs(5)
         );
         assert!(!course.is_over(Duration::from_secs(31)));
+    }
+
+    #[test]
+    fn past_the_end_of_the_load_the_last_journeys_are_waited_for() {
+        let frame = |users| {
+            let mut frame = sample::frame(59, 1);
+            frame.active_users = users;
+            frame
+        };
+        let mut course = course([frame(3)]);
+        let grace = course.record.start.plan.graceful_stop;
+        assert_eq!(grace, Duration::from_secs(30));
+        let at = |course: &Course, ms| course.describe_wait(Duration::from_millis(ms));
+        assert_eq!(at(&course, 60_000), None);
+        let words = "waiting for the last 3 journeys, up to 30s";
+        assert_eq!(at(&course, 60_001).unwrap(), words);
+        course.add(frame(1));
+        let words = "waiting for the last 1 journey, up to 8s";
+        assert_eq!(at(&course, 82_000).unwrap(), words);
+        course.add(frame(0));
+        assert_eq!(at(&course, 82_000), None);
     }
 
     #[test]

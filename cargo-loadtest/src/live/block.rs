@@ -29,13 +29,15 @@ const NAME: usize = 24;
 
 /// The line of the whole: name, bar and position give way where they leave the figures no room.
 fn format_head(course: &Course, window: &Window, elapsed: Duration, room: usize) -> String {
-    let figures = format!(
-        "{}, p95 {}, errors {}, {}",
-        format_window_rate(window),
-        format_time(window.p95),
-        format_share(window.errors),
-        format_users(window)
-    );
+    let figures = course.describe_wait(elapsed).unwrap_or_else(|| {
+        format!(
+            "{}, p95 {}, errors {}, {}",
+            format_window_rate(window),
+            format_time(window.p95),
+            format_share(window.errors),
+            format_users(window)
+        )
+    });
     let name = shorten(&clean(&course.record.start.definition.name), NAME);
     let filled = (course.progress(elapsed) * BAR as f64) as usize;
     let bar = format!("[{}{}]", "=".repeat(filled), " ".repeat(BAR - filled));
@@ -299,6 +301,19 @@ mod tests {
         let mut start = sample::start();
         start.definition.name = name.to_owned().into();
         Course::new(start, Duration::ZERO)
+    }
+
+    #[test]
+    fn after_the_load_the_line_says_what_is_waited_for() {
+        let mut course = course("visit");
+        course.add(sample::frame(61, 0));
+        let window = course.window(WINDOW, 62);
+        let line = |second| format_head(&course, &window, Duration::from_secs(second), 100);
+        assert!(line(60).contains("it/s"), "{}", line(60));
+        assert_eq!(
+            line(62),
+            "visit [==========] 1m 2s/1m  waiting for the last 3 journeys, up to 28s"
+        );
     }
 
     #[test]

@@ -40,7 +40,18 @@ impl Plain {
     /// The line of the last ten seconds, once they are complete.
     pub(super) fn line(&mut self, course: &Course) -> Option<String> {
         let due = course.second() / EVERY * EVERY;
-        (due > self.printed).then(|| self.show(course, due))
+        if due <= self.printed {
+            return None;
+        }
+        let at = Duration::from_secs(due.into());
+        match course.describe_wait(at) {
+            // There is no rate any more.
+            Some(wait) => {
+                self.printed = due;
+                Some(format!("[{}] {wait}", course.position(at)))
+            }
+            None => Some(self.show(course, due)),
+        }
     }
 
     /// The line of the last ten seconds of all, if they are complete.
@@ -90,5 +101,24 @@ mod tests {
                 "[30s/1m] 20/20 it/s, 3 users, p95 30.0 ms, errors 0 % (last 10 s); 1 of 1 limit holding",
             ]
         );
+    }
+
+    #[test]
+    fn after_the_load_a_line_says_what_is_waited_for_instead_of_a_rate() {
+        let mut course = Course::new(sample::start(), Duration::ZERO);
+        let mut plain = Plain { printed: 50 };
+        let mut lines = Vec::new();
+        for second in 58..=80 {
+            course.add(sample::frame(second, 0));
+            lines.extend(plain.line(&course));
+        }
+        assert_eq!(
+            lines[1..],
+            [
+                "[1m 10s/1m] waiting for the last 3 journeys, up to 20s",
+                "[1m 20s/1m] waiting for the last 3 journeys, up to 10s",
+            ]
+        );
+        assert!(lines[0].starts_with("[1m/1m] "), "{lines:?}");
     }
 }

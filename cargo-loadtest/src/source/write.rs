@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::files;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// Reads a source file.
 ///
@@ -20,6 +21,9 @@ pub(crate) fn read_source(path: &Path) -> Result<String, Error> {
 /// # Errors
 /// When the file is not `was` any more, or cannot be written.
 pub(crate) fn replace_source(path: &Path, was: &str, text: &str) -> Result<(), Error> {
+    // Two forms that are saved at once would both find the text that they were made from.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     if read_source(path)? != was {
         let reason = format!("`{}` changed since it was read", path.display());
         return Err(Error::failure(reason).with_help("look at it and try again"));
@@ -39,6 +43,27 @@ pub(crate) fn create_source(path: &Path, text: &str) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_changes_at_the_same_time_none_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("load.rs");
+        create_source(&path, "").unwrap();
+        let add_lines = |name: usize| {
+            for line in 0..100 {
+                while {
+                    let was = read_source(&path).unwrap();
+                    replace_source(&path, &was, &format!("{was}{name} {line}\n")).is_err()
+                } {}
+            }
+        };
+        std::thread::scope(|scope| {
+            for name in 0..4 {
+                scope.spawn(move || add_lines(name));
+            }
+        });
+        assert_eq!(read_source(&path).unwrap().lines().count(), 400);
+    }
 
     #[test]
     fn only_the_text_that_was_read_is_replaced() {

@@ -193,6 +193,24 @@ mod tests {
         );
     }
 
+    /// A list of runs has no links, so the run is found without one.
+    #[cfg(unix)]
+    #[test]
+    fn a_whole_name_needs_no_list_of_all_runs() {
+        let (guard, store) = store();
+        let elsewhere = guard.path().join("elsewhere");
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        std::fs::create_dir_all(&store.directory).unwrap();
+        let name = "20261121-143005-abcd";
+        std::os::unix::fs::symlink(&elsewhere, store.directory.join(name)).unwrap();
+        assert_eq!(store.identifiers(), [""; 0]);
+        assert_eq!(store.find(name).unwrap().identifier(), name);
+        assert!(store.find("20261121").is_err());
+        // What is no name of a run is one of the list, or is none.
+        std::os::unix::fs::symlink(&elsewhere, store.directory.join("link")).unwrap();
+        assert!(store.find("link").is_err());
+    }
+
     #[test]
     fn the_latest_run_is_the_newest_that_measured_something() {
         let (_guard, store) = store();

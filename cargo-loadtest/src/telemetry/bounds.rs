@@ -2,6 +2,7 @@
 
 use super::HistogramWeight;
 use loadtest_model::definition::{Bound, ScenarioDef};
+use loadtest_model::metrics::MOST_ROWS;
 use loadtest_model::plan::Plan;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,8 +26,6 @@ const SHORTEST_USUAL: Duration = Duration::from_millis(1);
 const FEWEST_BOUNDARIES: usize = 24;
 /// All boundaries, and as many limits and targets between them.
 pub(super) const MOST_BOUNDARIES: usize = 173;
-/// The most rows of a step that sends for itself, and the row of the others.
-const MOST_ROWS: usize = 33;
 /// The most names of a scenario's own figures, and the one of the others.
 const MOST_NAMES: usize = 65;
 /// Kinds of errors that a step is expected to have.

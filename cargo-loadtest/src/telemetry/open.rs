@@ -8,18 +8,20 @@ use super::sink::otlp::OtlpSink;
 use super::sink::remote_write::RemoteWriteSink;
 use super::sink::statsd::StatsdSink;
 use super::sink::{HttpTarget, Sink};
+use crate::cli::INSTALL_ALL;
 use crate::config::{SinkConfig, SinkFormat};
 use crate::protected::describe_protected;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use url::Url;
 
-/// Said by a build without protobuf.
-pub(super) const LACKING: &str = "this build of the tool lacks the format, so that it compiles sooner; `cargo install --path \
-                                  cargo-loadtest` installs the full tool";
-
 /// Stands for the identifier of the run in a path.
 pub(super) const RUN: &str = "{run}";
+
+/// Describes what a build without protobuf lacks.
+pub(super) fn describe_lack() -> String {
+    format!("this build of the tool lacks the format, so that it compiles sooner; {INSTALL_ALL}")
+}
 
 /// A sink that gets intervals, and is yet to be opened.
 #[derive(Clone)]
@@ -63,7 +65,7 @@ impl SinkTarget {
                 Box::new(sink)
             }
             #[cfg(not(feature = "telemetry"))]
-            SinkFormat::RemoteWrite | SinkFormat::Otlp => return Err(LACKING.to_owned()),
+            SinkFormat::RemoteWrite | SinkFormat::Otlp => return Err(describe_lack()),
             SinkFormat::Prometheus => return Err("it is a page to be scraped".to_owned()),
         })
     }

@@ -2,7 +2,7 @@
 
 use super::bounds::{Detail, SeriesBudget};
 use super::hub::{Hub, HubState, Receiver, ServedSink, SinkName};
-use super::open::{LACKING, RUN, SinkTarget};
+use super::open::{RUN, SinkTarget, describe_lack};
 use super::queue::SinkQueue;
 use super::sink::Sink;
 use super::sink::prometheus::ScrapePage;
@@ -240,7 +240,7 @@ impl PreparedSink {
         } = chosen;
         let needs_protobuf = matches!(sink.format, SinkFormat::RemoteWrite | SinkFormat::Otlp);
         if needs_protobuf && !cfg!(feature = "telemetry") {
-            return Err(vec![LACKING.to_owned()]);
+            return Err(vec![describe_lack()]);
         }
         // InfluxDB has a word of its own.
         let scheme = match sink.format {

@@ -56,8 +56,40 @@ impl Fields {
         &self.0
     }
 
+    /// Reads the fields of a rendered form as a browser sends them.
     #[cfg(test)]
-    pub(super) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
+    pub(super) fn from_html(html: &str) -> Self {
+        let unescape = |text: &str| {
+            text.replace("&quot;", "\"")
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+                .replace("&amp;", "&")
+        };
+        let attribute = |tag: &str, name: &str| {
+            let begin = tag.find(&format!(" {name}=\""))? + name.len() + 3;
+            Some(unescape(&tag[begin..begin + tag[begin..].find('"')?]))
+        };
+        let mut pairs = Vec::new();
+        for (at, _) in html.match_indices('<') {
+            let tag = &html[at..at + html[at..].find('>').unwrap()];
+            let name = attribute(tag, "name").filter(|_| !tag.starts_with("<button"));
+            let Some(name) = name else { continue };
+            if tag.starts_with("<textarea") {
+                let rest = &html[at + tag.len() + 1..];
+                pairs.push((name, unescape(&rest[..rest.find("</textarea>").unwrap()])));
+            } else if tag.starts_with("<select") {
+                let rest = &html[at..at + html[at..].find("</select>").unwrap()];
+                let chosen = rest.find(" selected").map(|end| &rest[..end]);
+                let chosen =
+                    chosen.and_then(|rest| attribute(&rest[rest.rfind('<').unwrap()..], "value"));
+                pairs.push((name, chosen.unwrap_or_default()));
+            } else if !tag.contains("type=\"checkbox\"") || tag.contains(" checked") {
+                pairs.push((
+                    name,
+                    attribute(tag, "value").unwrap_or_else(|| "on".to_owned()),
+                ));
+            }
+        }
         Self(pairs)
     }
 

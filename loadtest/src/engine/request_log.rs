@@ -13,7 +13,7 @@ use crate::redact;
 use crate::transport::grpc::ShownCall;
 use crate::transport::{AnswerDetails, Exchange, Failure, Received, UnfinishedExchange, graphql};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
-use loadtest_model::metrics::{MessageCounts, OTHERS, StreamSample};
+use loadtest_model::metrics::{MessageCounts, OTHERS, StreamSample, fold_ids};
 use loadtest_model::schedule::Window;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -29,6 +29,8 @@ const MAX_HELD_OPERATIONS: usize = 1;
 const MAX_HELD_WITH_STREAMS: usize = 256;
 /// The most distinct request names in one run of a step.
 const MAX_ROWS: usize = 1_000;
+/// The most after these, each of names that differ only in ids. All further names have one row.
+const MAX_FOLDED_ROWS: usize = 8;
 
 /// The requests and other operations of an async step. They are tallied when this is dropped, so that a step which the
 /// end of the run cuts off counts too.
@@ -406,14 +408,20 @@ impl Drop for RequestLog {
 impl RequestEntries {
     /// The number of the row with this name, or of the one for what has no row of its own.
     fn row_index(&mut self, name: String) -> usize {
-        let row = self.rows.iter().position(|row| *row == name);
-        row.unwrap_or_else(|| {
-            match self.rows.len() {
-                0..MAX_ROWS => self.rows.push(name),
-                MAX_ROWS => self.rows.push(OTHERS.to_owned()),
-                _ => {}
-            }
-            self.rows.len() - 1
+        let find = |rows: &[String], name: &str| rows.iter().position(|row| row == name);
+        find(&self.rows, &name).unwrap_or_else(|| {
+            let rows = self.rows.len();
+            let folded = (rows >= MAX_ROWS).then(|| fold_ids(&name)).flatten();
+            let name = match folded {
+                _ if rows < MAX_ROWS => name,
+                Some(folded) if rows < MAX_ROWS + MAX_FOLDED_ROWS => folded,
+                Some(folded) if find(&self.rows, &folded).is_some() => folded,
+                _ => OTHERS.to_owned(),
+            };
+            find(&self.rows, &name).unwrap_or_else(|| {
+                self.rows.push(name);
+                rows
+            })
         })
     }
 
@@ -952,8 +960,16 @@ mod tests {
             assert_eq!(row, i.min(MAX_ROWS));
         }
         assert_eq!(log.rows.len(), MAX_ROWS + 1);
-        assert_eq!(log.rows[MAX_ROWS], OTHERS);
+        assert_eq!(log.rows[MAX_ROWS], "GET /{..}");
         assert_eq!(log.row_index("GET /17".to_owned()), 17);
+        let last = MAX_ROWS + MAX_FOLDED_ROWS;
+        for i in 1..20 {
+            let row = log.row_index(format!("GET /{}{i}", "x".repeat(i)));
+            assert_eq!(row, (MAX_ROWS + i).min(last));
+        }
+        assert_eq!(log.rows[last], OTHERS);
+        assert_eq!(log.row_index("status".to_owned()), last);
+        assert_eq!(log.row_index("GET /2000".to_owned()), MAX_ROWS);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::cli::{Cli, DebugArgs, ResultFormat};
 use crate::console;
 use crate::error::Error;
 use crate::policy::{self, Action};
+use crate::selection::identified;
 use crate::session::{self, Program};
 use loadtest_model::plan::Overrides;
 use loadtest_model::protocol::DebugRequest;
@@ -30,7 +31,10 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
     };
     run::check_overrides(&overrides)?;
     project.permits(Action::Debug, &config)?;
-    let found = project.one(args.scenario.as_deref(), given)?;
+    let found = match &args.scenario {
+        Some(name) if args.exact => identified(&project.scenarios()?, name)?.clone(),
+        name => project.one(name.as_deref(), given)?,
+    };
     policy::permits_tests(&config, std::slice::from_ref(&found))?;
     let seed = load.seed.unwrap_or_else(run::random_seed);
     let chosen = std::slice::from_ref(&found);

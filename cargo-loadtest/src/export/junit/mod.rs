@@ -28,6 +28,9 @@ const RUN: &str = "run";
 /// The message of a broken condition that is no reason of the verdict.
 const NOT_DECIDED: &str = "not decided: the run measured nothing for it";
 
+/// The message of a step that never succeeded.
+const ALL_FAILED: &str = "every execution failed";
+
 /// The report as JUnit XML.
 pub(crate) fn render(report: &Report) -> String {
     let mut all = quick_junit::Report::new("loadtest");
@@ -149,8 +152,9 @@ fn build_cases(report: &Report, card: &Card, identity: &str) -> Vec<TestCase> {
     }
     let names = label_steps(card);
     let steps = card.steps.iter().zip(&names);
+    let is_failed = report.capacity.is_none() && card.verdict == Verdict::Failed;
     cases.extend(steps.map(|(step, name)| {
-        let case = build_step_case(card, step, name, identity);
+        let case = build_step_case(card, (step, name), identity, is_failed);
         (case, Some(step.name.as_str()))
     }));
     let names = cases.iter().map(|(case, _)| case.name.as_str().to_owned());
@@ -240,14 +244,28 @@ fn is_decisive(card: &Card, row: &ThresholdRow) -> bool {
     !row.passed && card.reasons.iter().any(|reason| reason.words == words)
 }
 
-/// A step is no condition: it passes where it ran, with its figures.
-fn build_step_case(card: &Card, step: &StepRow, name: &str, identity: &str) -> TestCase {
+/// A step is no condition: it passes where it ran, with its figures. One of which every execution failed is no success:
+/// it fails with its run, and is skipped in one that passed.
+fn build_step_case(
+    card: &Card,
+    (step, name): (&StepRow, &str),
+    identity: &str,
+    is_failed: bool,
+) -> TestCase {
     if step.executed == 0 {
         let mut status = TestCaseStatus::skipped();
         status.set_message(clean(&explain_absence(card, step)));
         return named_case(identity, name, status);
     }
-    let mut case = named_case(identity, name, TestCaseStatus::success());
+    let status = match () {
+        () if step.failed < step.executed => TestCaseStatus::success(),
+        () if is_failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        () => TestCaseStatus::skipped(),
+    };
+    let mut case = named_case(identity, name, status);
+    if step.failed >= step.executed {
+        case.status.set_message(ALL_FAILED);
+    }
     if let Some(mean) = step.response.mean {
         // The crate rounds to milliseconds, in which a fast step takes none.
         let seconds = format!("{:.6}", mean.as_secs_f64());

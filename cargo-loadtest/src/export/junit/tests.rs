@@ -245,6 +245,33 @@ fn a_step_passes_and_a_broken_threshold_on_errors_says_what_failed() {
 }
 
 #[test]
+fn a_step_of_which_every_execution_failed_is_no_success() {
+    let mut report = sample::passed();
+    let mut end = |verdict, failed: bool| {
+        let card = &mut report.cards[0];
+        let step = &mut card.steps[2];
+        (card.verdict, step.failed) = (verdict, step.executed - u64::from(!failed));
+        let junit = read(&report);
+        let case = find(&junit, "add_to_cart");
+        assert!(case.system_out.is_some());
+        (
+            message(case).0,
+            message(case).1.to_owned(),
+            is_skipped(case),
+        )
+    };
+    let all = || "every execution failed".to_owned();
+    // Its run passed, so that all is to be green.
+    assert_eq!(end(Verdict::Passed, true), (None, all(), true));
+    let failure = Some(NonSuccessKind::Failure);
+    assert_eq!(end(Verdict::Failed, true), (failure, all(), false));
+    assert_eq!(
+        end(Verdict::Failed, false),
+        (None, "passed".to_owned(), false)
+    );
+}
+
+#[test]
 fn what_never_ran_is_skipped_with_the_reason() {
     let mut report = sample::passed();
     let step = &mut report.cards[0].steps[2];

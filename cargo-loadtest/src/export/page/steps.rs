@@ -204,6 +204,14 @@ fn group_cells(row: &GroupRow) -> Vec<TableCell> {
     ]
 }
 
+/// Names a row, with the number of its names where they differ only in ids: `/users/{..} (32 names)`.
+fn label_row(row: &InnerRow) -> String {
+    match row.describe_names() {
+        Some(names) => format!("{} ({names})", row.name),
+        None => row.name.clone(),
+    }
+}
+
 /// Builds the row of one name among the requests that a step sends by itself.
 fn inner_cells(row: &InnerRow) -> Vec<TableCell> {
     let time = |time| TableCell::time(time).tone(Tone::Muted);
@@ -213,7 +221,7 @@ fn inner_cells(row: &InnerRow) -> Vec<TableCell> {
         Tone::Muted
     };
     vec![
-        TableCell::name(&*row.name).tone(Tone::Muted),
+        TableCell::name(label_row(row)).tone(Tone::Muted),
         row.grade.map_or_else(TableCell::default, |grade| {
             TableCell::figure(grade.label()).tone(tone_of_letter(Some(grade.letter)))
         }),

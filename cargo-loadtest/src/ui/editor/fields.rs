@@ -322,43 +322,6 @@ fn visit() {
 }
 "#;
 
-    /// Reads the fields of a rendered form as a browser sends them.
-    fn send(html: &str) -> Fields {
-        let unescape = |text: &str| {
-            text.replace("&quot;", "\"")
-                .replace("&lt;", "<")
-                .replace("&gt;", ">")
-                .replace("&amp;", "&")
-        };
-        let attribute = |tag: &str, name: &str| {
-            let begin = tag.find(&format!(" {name}=\""))? + name.len() + 3;
-            Some(unescape(&tag[begin..begin + tag[begin..].find('"')?]))
-        };
-        let mut pairs = Vec::new();
-        for (at, _) in html.match_indices('<') {
-            let tag = &html[at..at + html[at..].find('>').unwrap()];
-            let Some(name) = attribute(tag, "name") else {
-                continue;
-            };
-            if tag.starts_with("<textarea") {
-                let rest = &html[at + tag.len() + 1..];
-                pairs.push((name, unescape(&rest[..rest.find("</textarea>").unwrap()])));
-            } else if tag.starts_with("<select") {
-                let rest = &html[at..at + html[at..].find("</select>").unwrap()];
-                let chosen = rest.find(" selected").map(|end| &rest[..end]);
-                let chosen =
-                    chosen.and_then(|rest| attribute(&rest[rest.rfind('<').unwrap()..], "value"));
-                pairs.push((name, chosen.unwrap_or_default()));
-            } else if !tag.contains("type=\"checkbox\"") || tag.contains(" checked") {
-                pairs.push((
-                    name,
-                    attribute(tag, "value").unwrap_or_else(|| "on".to_owned()),
-                ));
-            }
-        }
-        Fields::from_pairs(pairs)
-    }
-
     #[test]
     fn a_form_that_is_sent_as_it_is_changes_nothing() {
         let file = FileSource::read(TEXT).unwrap();
@@ -368,7 +331,7 @@ fn visit() {
             let html = render_option_fields(field, &Draft::default(), &[]).0;
             let html = html.replace(&format!("\"{}.", field.prefix), "\"o0.");
             assert_eq!(
-                collect_edits(&send(&html)),
+                collect_edits(&Fields::from_html(&html)),
                 [],
                 "{}: {html}",
                 field.option.source
@@ -388,7 +351,7 @@ fn visit() {
             .iter()
             .find(|field| field.option.key == "weight")
             .unwrap();
-        let sent = send(&html).with(&format!("{}.a", weight.prefix), "0.5");
+        let sent = Fields::from_html(&html).with(&format!("{}.a", weight.prefix), "0.5");
         let edits = collect_edits(&sent);
         let edited = apply_checked_edits(TEXT, "visit", &edits).unwrap();
         assert_eq!(edited.text, TEXT.replace("weight = 0.8", "weight = 0.5"));
@@ -396,7 +359,7 @@ fn visit() {
             .iter()
             .find(|field| field.option.key == "query")
             .unwrap();
-        let sent = send(&html).with(&format!("{}.n1", page.prefix), "");
+        let sent = Fields::from_html(&html).with(&format!("{}.n1", page.prefix), "");
         let edited = apply_checked_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
         assert_eq!(
             edited.text,
@@ -406,7 +369,7 @@ fn visit() {
             .iter()
             .find(|field| field.option.key == "once")
             .unwrap();
-        let sent = send(&html).with(&format!("{}.gone", gone.prefix), "on");
+        let sent = Fields::from_html(&html).with(&format!("{}.gone", gone.prefix), "on");
         let edited = apply_checked_edits(TEXT, "visit", &collect_edits(&sent)).unwrap();
         assert_eq!(edited.text, TEXT.replace(", once)", ")"));
     }
@@ -459,7 +422,7 @@ fn visit() {
                 .iter()
                 .find(|field| (field.step.unwrap_or_default(), &*field.option.key) == (step, key));
             let field = field.unwrap();
-            let sent = send(&html).with(&format!("{}.{name}", field.prefix), wrong);
+            let sent = Fields::from_html(&html).with(&format!("{}.{name}", field.prefix), wrong);
             let edits = collect_edits(&sent);
             let refused = apply_checked_edits(TEXT, "visit", &edits);
             let Err(refused) = refused else {
@@ -524,7 +487,7 @@ fn visit() {
             .find(|field| field.option.key == "weight")
             .unwrap();
         let gone = format!("{}.gone", weight.prefix);
-        let sent = send(&render(&Draft::default())).with(&gone, "on");
+        let sent = Fields::from_html(&render(&Draft::default())).with(&gone, "on");
         let edits = collect_edits(&sent);
         let refused = apply_checked_edits(&text, "visit", &edits).unwrap_err();
         let draft = Draft {
@@ -536,7 +499,7 @@ fn visit() {
         let confirmed = format!("{}.with_comments", weight.prefix);
         assert!(html.contains("// Most."), "{html}");
         assert_eq!(html.matches(&confirmed).count(), 1, "{html}");
-        let sent = send(&html);
+        let sent = Fields::from_html(&html);
         assert_eq!(sent.raw(&gone), Some("on"));
         let edits = collect_edits(&sent.with(&confirmed, "on"));
         let edited = apply_checked_edits(&text, "visit", &edits).unwrap();

@@ -5,6 +5,7 @@ use super::sources::list_sources;
 use crate::commands::duplicate::find_source;
 use crate::error::Error;
 use crate::source::{FileSource, ScenarioSource, read_source};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 
 /// A scenario in its file as it is now.
@@ -15,6 +16,14 @@ pub(in crate::ui) struct EditedFile {
     pub(in crate::ui) shown: String,
     pub(in crate::ui) text: String,
     pub(in crate::ui) scenario: ScenarioSource,
+}
+
+/// Returns the version of a text that a page was made from: a form sends it back, so that a change of another text is
+/// noticed.
+pub(in crate::ui) fn text_version(text: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 /// Reads the file of a scenario.

@@ -13,6 +13,6 @@ pub(super) use check::{Checks, Finding, SourceCheck};
 pub(super) use fields::{
     OptionField, add_option_edit, addable_options, collect_edits, number_options,
 };
-pub(super) use file::{EditedFile, find_scenario};
+pub(super) use file::{EditedFile, find_scenario, text_version};
 pub(super) use sources::{SourceScenario, list_sources};
 pub(super) use values::{StepValues, collect_values};

@@ -47,7 +47,10 @@ pub(super) fn change(
             do_command(dashboard, &["baseline", "remove", name], &Route::Baselines)?
         }
         Route::Duplicate => duplicate(dashboard, form)?,
-        Route::UndoEdit => edit::undo(dashboard, required(form, "scenario")?)?,
+        Route::UndoEdit => {
+            let version = form.get("version");
+            edit::undo(dashboard, required(form, "scenario")?, version)?
+        }
         Route::CheckSource => edit::check(dashboard, required(form, "scenario")?)?,
         _ => {
             dashboard.refresh_listing();

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 
 /// Runs the journey to its end.
 pub(super) fn run(dashboard: &Dashboard, identity: &str, flags: &[String]) -> Journey {
-    let mut words = vec!["debug", "--format", "json"];
+    let mut words = vec!["debug", "--exact", "--format", "json"];
     words.extend(flags.iter().map(String::as_str));
     words.push(identity);
     match dashboard.run(&words, Flags::Project) {

@@ -4,16 +4,93 @@ use super::grade::StepGrade;
 use super::step::{Quantiles, share_of};
 use super::stream::StreamRow;
 use crate::definition::{Part, Subject};
-use crate::metrics::{InnerTally, MessageCounts};
+use crate::display;
+use crate::metrics::{EndedStep, InnerTally, MessageCounts, StepTally, fold_ids};
 use crate::plan::{Plan, StepGrading, tightest_tail_bound};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// The names from which those that differ only in ids are one row: fewer may be kinds, such as pages or versions.
+const MANY_NAMES: usize = 10;
+
+/// A row of a step, or the sum of those whose names differ only in ids.
+pub(super) struct RowTally<'a> {
+    pub(super) tally: Cow<'a, InnerTally>,
+    names: u64,
+    has_more_names: bool,
+    /// The units of work of streams that ended within the measured part.
+    units: u64,
+}
+
+impl<'a> RowTally<'a> {
+    /// Collects the rows of step number `step`. One with a limit stays on its own.
+    pub(super) fn all(
+        tally: &'a StepTally,
+        ended: &EndedStep,
+        plan: &Plan,
+        step: usize,
+    ) -> Vec<Self> {
+        let is_limited = |row: &InnerTally| {
+            let mut limits = plan
+                .thresholds
+                .iter()
+                .filter(|limit| limit.step == Some(step));
+            limits.any(
+                |limit| matches!(&limit.threshold.subject, Subject::Row(name) if *name == row.name),
+            )
+        };
+        let folded: Vec<Option<String>> = (tally.inner.iter())
+            .map(|row| fold_ids(&row.name).filter(|_| !is_limited(row)))
+            .collect();
+        // A tally has such a row itself once it has too many names.
+        let is_folded = |name: &String| tally.inner.iter().any(|row| row.name == *name);
+        let is_shared = |name: &String| {
+            let same = folded.iter().flatten().filter(|other| *other == name);
+            is_folded(name) || same.count() >= MANY_NAMES
+        };
+        let mut rows: Vec<Self> = Vec::new();
+        for (row, name) in tally.inner.iter().zip(&folded) {
+            let units = ended.rows.iter().find(|ended| ended.name == row.name);
+            let units = units.map_or(0, |row| row.units);
+            let name = name.as_ref().filter(|name| is_shared(name));
+            let same = rows.iter_mut().find(
+                |known| matches!(&known.tally, Cow::Owned(tally) if Some(&tally.name) == name),
+            );
+            if let Some(sum) = same {
+                sum.tally.to_mut().merge(row);
+                sum.names += u64::from(row.name != sum.tally.name);
+                sum.units += units;
+                continue;
+            }
+            let renamed = |name: &String| {
+                Cow::Owned(InnerTally {
+                    name: name.clone(),
+                    ..row.clone()
+                })
+            };
+            rows.push(Self {
+                tally: name.map_or(Cow::Borrowed(row), renamed),
+                names: u64::from(name != Some(&row.name)),
+                has_more_names: name.is_some_and(is_folded),
+                units,
+            });
+        }
+        rows
+    }
+}
 
 /// The measurements of the requests of one name within a step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InnerRow {
-    /// The name that the step gave, else method and path.
+    /// The name that the step gave, else method and path; with `{..}` instead of ids if it has several names.
     pub name: String,
+    /// The names that differ only in ids, where these are several; 1 otherwise.
+    #[serde(skip_serializing_if = "is_one")]
+    pub names: u64,
+    /// True if there were more of them than are known one by one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_more_names: bool,
     /// The grade, which has no part in that of the step or of the scenario; `None` without requests, or when the
     /// grade is withheld.
     pub grade: Option<StepGrade>,
@@ -43,10 +120,21 @@ impl InnerRow {
         self.requests > 0 || stream.is_some_and(|stream| stream.events > 0)
     }
 
-    /// A row without grade; units per second are so many in so many seconds.
-    pub(super) fn from_tally(tally: &InnerTally, units: (u64, Option<f64>)) -> Self {
+    /// Returns the number of names of a row that has several: `32 names and more`.
+    pub fn describe_names(&self) -> Option<String> {
+        let names = display::format_counted(self.names, "name");
+        let more = if self.has_more_names { " and more" } else { "" };
+        (self.names > 1 || self.has_more_names).then(|| format!("{names}{more}"))
+    }
+
+    /// A row without grade; rates are of so many seconds.
+    pub(super) fn from_tally(row: &RowTally<'_>, seconds: Option<f64>) -> Self {
+        let tally = &*row.tally;
+        let units = (row.units, seconds);
         Self {
             name: tally.name.clone(),
+            names: row.names,
+            has_more_names: row.has_more_names,
             grade: None,
             requests: tally.requests,
             failed: tally.failed,
@@ -94,9 +182,14 @@ impl InnerRow {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_one(count: &u64) -> bool {
+    *count == 1
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{Card, ThresholdRow, sample};
+    use super::super::{Card, InnerRow, ThresholdRow, sample};
     use crate::definition::{Bound, Comparator, Letter, Metric, StreamDef, Subject, Threshold};
     use crate::metrics::{ErrorKind, StreamSample};
     use crate::plan::{GradingDefaults, ScopedThreshold};
@@ -198,6 +291,84 @@ mod tests {
             4_000,
         );
         assert_eq!(graded(&record), Some((100, 0, false)));
+    }
+
+    /// The rows of a step with so many names with ids, and one without.
+    fn named_rows(users: u64, limited: Option<&str>) -> (Vec<InnerRow>, Vec<String>) {
+        let mut record = sample::record(&["login", "wait"]);
+        for user in 0..users {
+            let row = record.windows.steady.steps[1].inner(&format!("/users/{user}"));
+            let status = if user == 0 { 500 } else { 200 };
+            row.answered(status, ms(user + 1), || "as an example".into());
+        }
+        let row = record.windows.steady.steps[1].inner("receipt");
+        row.answered(200, ms(1), || "200 OK".into());
+        if let Some(name) = limited {
+            limit(
+                &mut record,
+                Some(1),
+                Subject::Row(name.to_owned().into()),
+                100,
+            );
+        }
+        let card = Card::grade(&record, None);
+        (card.steps[1].inner.clone(), card.remarks)
+    }
+
+    #[test]
+    fn rows_whose_names_differ_only_in_ids_are_one_with_a_remark() {
+        // Few may be kinds.
+        let (rows, remarks) = named_rows(9, None);
+        assert_eq!((rows.len(), remarks), (10, Vec::new()));
+        let (rows, remarks) = named_rows(10, None);
+        let row = &rows[0];
+        assert_eq!((rows.len(), &*row.name, row.names), (2, "/users/{..}", 10));
+        assert_eq!(
+            (row.requests, row.failed, row.error_rate),
+            (10, 1, Some(0.1))
+        );
+        assert_eq!(row.statuses, [(200, 9), (500, 1)].into());
+        assert_eq!((row.service.samples, row.service.max), (10, Some(ms(10))));
+        assert_eq!(row.describe_names().unwrap(), "10 names");
+        assert_eq!(
+            (&*rows[1].name, rows[1].describe_names()),
+            ("receipt", None)
+        );
+        assert_eq!(
+            remarks,
+            [
+                "the rows of `wait` have names with ids: `/users/{..}` here is the sum of 10 names. Name them without the id, \
+              so that a limit can be on the row"
+            ]
+        );
+    }
+
+    #[test]
+    fn more_names_than_a_step_has_rows_are_one_row_too() {
+        let (rows, remarks) = named_rows(1_240, None);
+        let shown: Vec<_> = rows.iter().map(|row| (&*row.name, row.requests)).collect();
+        assert_eq!(shown, [("/users/{..}", 1_240), ("(others)", 1)]);
+        assert_eq!(rows[0].describe_names().unwrap(), "32 names and more");
+        assert!(
+            remarks[0].contains("the sum of 32 names and more."),
+            "{remarks:?}"
+        );
+        let json = serde_json::to_value(&rows).unwrap();
+        assert_eq!(
+            (&json[0]["names"], &json[0]["has_more_names"]),
+            (&32.into(), &true.into())
+        );
+        assert!(json[1].get("names").is_none() && json[1].get("has_more_names").is_none());
+    }
+
+    #[test]
+    fn a_row_with_a_limit_stays_on_its_own() {
+        let (rows, _) = named_rows(12, Some("/users/3"));
+        let shown: Vec<_> = rows.iter().map(|row| (&*row.name, row.names)).collect();
+        assert_eq!(
+            shown,
+            [("/users/{..}", 11), ("/users/3", 1), ("receipt", 1)]
+        );
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub use grade::{Grade, JourneyBudget, StepGrade};
 pub use group::GroupRow;
 pub use headline::Headline;
 pub use inner::InnerRow;
+use inner::RowTally;
 pub use loss::{Loss, LossKind};
 pub use observed::ObservedRow;
 pub use own::{CounterRow, GaugeRow, TimingRow};
@@ -391,15 +392,17 @@ fn grade_steps(
         let windows = record.windows.all().into_iter();
         let everywhere = windows.filter_map(|window| window.steps.get(i));
         let connections = everywhere.map(|step| step.connections).sum();
+        let ended = ended.steps.get(i).unwrap_or(&nothing);
+        let inner = RowTally::all(counts, ended, plan, i);
         let mut row = StepRow::new(
             step,
-            counts,
-            (ended.steps.get(i).unwrap_or(&nothing), seconds),
+            (counts, &inner),
+            (ended, seconds),
             (all_time, connections),
         );
         let policy = plan.grading.get(i);
         row.grade = policy.and_then(|policy| StepGrade::from_tally(counts, policy));
-        for (inner, tally) in row.inner.iter_mut().zip(&counts.inner) {
+        for (inner, RowTally { tally, .. }) in row.inner.iter_mut().zip(&inner) {
             let by_response =
                 (step.stream.as_ref()).is_some_and(|stream| stream.graded_by_response);
             inner.grade(tally, plan, i, (is_regraded, by_response));

@@ -2,10 +2,10 @@
 //! were under way. In both cases an upper bound.
 
 use super::generator::Generator;
-use super::validity::{LATE_STARTS, TOO_LATE, ValidityCause};
+use super::validity::{LATE_STARTS, ValidityCause};
 use crate::definition::{Metric, Part, Statistic};
 use crate::display;
-use crate::metrics::Histogram;
+use crate::metrics::{Histogram, TOO_LATE};
 use crate::record::{ScenarioRecord, Trust};
 use std::time::Duration;
 

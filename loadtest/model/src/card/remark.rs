@@ -3,6 +3,7 @@
 use super::Card;
 use super::step::StepRow;
 use super::threshold::ThresholdRow;
+use super::trial::KEPT_UP;
 use super::verdict::Verdict;
 use crate::definition::Letter;
 use crate::definition::{Metric, Part};
@@ -13,8 +14,6 @@ use crate::record::ScenarioRecord;
 /// The memory from which a remark says what holds it: a load of ten thousand users takes a tenth of it.
 const MUCH_MEMORY: u64 = 1_000_000_000;
 
-/// The share of the rate that was due from which a target has kept up.
-const KEPT_UP: f64 = 0.95;
 /// The journeys that did not end in the measured part from which a remark says so.
 const MANY_LATE: f64 = 10.0;
 
@@ -54,6 +53,7 @@ pub(super) fn collect_remarks(card: &Card, record: &ScenarioRecord) -> Vec<Strin
         .chain(note_silent_streams(card, record))
         .chain(note_reopened_sockets(card))
         .chain(note_unsent_ticks(record))
+        .chain(note_named_ids(card))
         .chain(never_came(card, record))
         .chain(explain_contrast(card))
         .collect()
@@ -214,6 +214,27 @@ fn note_unsent_ticks(record: &ScenarioRecord) -> Vec<String> {
         })
     });
     notes.collect()
+}
+
+/// Remarks on rows that are many, since their names hold ids.
+fn note_named_ids(card: &Card) -> impl Iterator<Item = String> + '_ {
+    let rows = |step: &'_ StepRow| -> Vec<String> {
+        let names = step.inner.iter().filter_map(|row| {
+            let sum = format!("{} here is the sum of", display::quote_name(&row.name));
+            Some(format!("{sum} {}", row.describe_names()?))
+        });
+        names.collect()
+    };
+    card.steps.iter().filter_map(move |step| {
+        let rows = rows(step);
+        let name = display::quote_name(&step.name);
+        (!rows.is_empty()).then(|| {
+            format!(
+                "the rows of {name} have names with ids: {}. Name them without the id, so that a limit can be on the row",
+                rows.join(", ")
+            )
+        })
+    })
 }
 
 /// Remarks on odd answers of a step that are no failures.

@@ -1,7 +1,7 @@
 //! One row of the card per step.
 
 use super::grade::StepGrade;
-use super::inner::InnerRow;
+use super::inner::{InnerRow, RowTally};
 use super::loss::Loss;
 use super::stream::StreamRow;
 use super::threshold::sent;
@@ -166,11 +166,11 @@ pub struct Phases {
 }
 
 impl StepRow {
-    /// A row without grade; rates are of what `ended` in so many `seconds`, `all_time` is the service time of all steps,
-    /// and `connections` were opened for it in the whole run.
+    /// A row without grade, with the `rows` of its requests; rates are of what `ended` in so many `seconds`, `all_time` is
+    /// the service time of all steps, and `connections` were opened for it in the whole run.
     pub(super) fn new(
         step: &StepDef,
-        tally: &StepTally,
+        (tally, rows): (&StepTally, &[RowTally<'_>]),
         (ended, seconds): (&EndedStep, Option<f64>),
         (all_time, connections): (Duration, u64),
     ) -> Self {
@@ -239,11 +239,9 @@ impl StepRow {
                 let by_first_event = step.graded_part() == Part::FirstEvent;
                 StreamRow::new(by_first_event, stream, (ended.units, seconds))
             }),
-            inner: (tally.inner.iter())
-                .map(|row| {
-                    let ended = ended.rows.iter().find(|ended| ended.name == row.name);
-                    InnerRow::from_tally(row, (ended.map_or(0, |row| row.units), seconds))
-                })
+            inner: rows
+                .iter()
+                .map(|row| InnerRow::from_tally(row, seconds))
                 .collect(),
         }
     }

@@ -15,8 +15,9 @@ use std::time::Duration;
 
 /// The share of the arrivals that must come to an end.
 const FINISHED: f64 = 0.99;
-/// The share of the rate at which journeys must end in the second half of a window.
-const KEPT_UP: f64 = 0.95;
+/// The share of the due rate from which a target keeps up: arrivals at random, and journeys that are in flight when a
+/// part begins and when it ends, move the rate of a sound run by a few percent.
+pub(super) const KEPT_UP: f64 = 0.95;
 /// Seconds and journeys below which that share is chance.
 const LONG_ENOUGH: f64 = 3.0;
 const ENOUGH: f64 = 3.0;

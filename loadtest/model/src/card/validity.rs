@@ -5,7 +5,7 @@ use super::generator::{BUSY, Generator, STOLEN};
 use super::own_delay::OwnDelays;
 use super::step::share_of;
 use crate::display;
-use crate::metrics::Health;
+use crate::metrics::{Health, TOO_LATE};
 use crate::protocol::VALIDITY_VARIABLE;
 use crate::record::{EndReason, ScenarioRecord, ShardDoubt, Trust};
 use serde::Serialize;
@@ -13,8 +13,6 @@ use std::time::Duration;
 
 /// A start lateness of which the 99th percentile is above this matters.
 const LATE: Duration = Duration::from_millis(1);
-/// Above this it may spoil the measurement.
-pub(super) const TOO_LATE: Duration = Duration::from_millis(10);
 /// Fewer late starts than this are chance: of less than a hundred, p99 is the single latest.
 pub(super) const LATE_STARTS: u64 = 2;
 /// The share of the median journey from which lateness spoils the measurement.

@@ -1,6 +1,6 @@
 //! Thresholds that end a run once they fail, evaluated once a second.
 
-use super::{Aggregate, Broken, Frame, Tally};
+use super::{Aggregate, Broken, Frame, TOO_LATE, Tally};
 use crate::definition::{Better, GaugeFigure, Metric, Part, Statistic, Threshold};
 use crate::plan::{Plan, ScopedThreshold};
 use crate::schedule::Schedule;
@@ -9,9 +9,6 @@ use std::time::Duration;
 
 /// Without `after`, a threshold needs this many samples before it may abort the run.
 const MIN_SAMPLES: u64 = 100;
-
-/// Late starts that matter, in microseconds.
-const MATTERS_US: f64 = 10_000.0;
 
 /// Looks at the steady part so far, with the figures that the card has at the end.
 #[derive(Debug)]
@@ -65,7 +62,7 @@ impl AbortThresholds {
             let holds = threshold.comparison.holds(actual, bound);
             // The generator may have broken it by starting late.
             let late = self.late_us(&threshold.metric);
-            let is_own = late > MATTERS_US && actual - late < bound;
+            let is_own = late > TOO_LATE.as_secs_f64() * 1e6 && actual - late < bound;
             (!holds && !is_own).then_some(Broken {
                 threshold: *number,
                 actual,

@@ -1,12 +1,19 @@
 //! The requests of a step that sends for itself, a row per name.
 
+use super::folded::fold_ids;
 use super::tally::{ErrorTally, InnerTally, MessageCounts, StepTally};
 use crate::metrics::ErrorKind;
 use crate::redacted::Redacted;
 use std::time::Duration;
 
-/// The most rows of one step; what has no row of its own is counted in [`OTHERS`].
+/// The most rows of one step, so that its figures stay small whatever it names them.
 const MOST: usize = 32;
+
+/// The most rows after these, each of names that differ only in ids. What has no row is counted in [`OTHERS`].
+const MOST_FOLDED: usize = 8;
+
+/// The most rows of one step in all.
+pub const MOST_ROWS: usize = MOST + MOST_FOLDED + 1;
 
 /// The name of the last row.
 pub const OTHERS: &str = "(others)";
@@ -32,7 +39,12 @@ pub(super) fn find_row<'a, R>(
     let find = |rows: &[R], name: &str| rows.iter().position(|row| name_of(row) == name);
     let place = find(rows, name).unwrap_or_else(|| {
         let own = rows.iter().filter(|row| name_of(row) != OTHERS).count();
-        let name = if own < MOST { name } else { OTHERS };
+        let folded = (own >= MOST).then(|| fold_ids(name)).flatten();
+        let name = match &folded {
+            _ if own < MOST => name,
+            Some(folded) if own < MOST + MOST_FOLDED || find(rows, folded).is_some() => folded,
+            _ => OTHERS,
+        };
         find(rows, name).unwrap_or_else(|| {
             rows.push(make(name.to_owned()));
             rows.len() - 1
@@ -150,10 +162,11 @@ impl InnerTally {
 mod tests {
     use super::*;
 
-    fn rows(names: std::ops::Range<usize>) -> StepTally {
+    fn rows(names: std::ops::Range<u8>) -> StepTally {
         let mut step = StepTally::default();
         for name in names {
-            let row = step.inner(&format!("GET /{name}"));
+            let letters = [b'a' + name / 26, b'a' + name % 26].map(char::from);
+            let row = step.inner(&format!("GET /{}{}", letters[0], letters[1]));
             row.answered(200, Duration::from_millis(1), || "200".into());
         }
         step
@@ -173,6 +186,37 @@ mod tests {
         let all: u64 = step.inner.iter().map(|row| row.requests).sum();
         assert_eq!(all, 110);
         assert_eq!(step.inner[30].requests, 2, "its own row is found again");
+    }
+
+    #[test]
+    fn names_with_ids_have_a_row_in_common_once_there_are_too_many() {
+        let count = |step: &mut StepTally, names: std::ops::Range<usize>, of: &str| {
+            for name in names {
+                step.inner(&format!("/{of}/{name}")).requests += 1;
+            }
+        };
+        let mut step = StepTally::default();
+        count(&mut step, 0..1_000, "users");
+        step.inner("receipt").requests += 1;
+        let shown = |step: &StepTally, from: usize| -> Vec<(String, u64)> {
+            let rows = step.inner[from..].iter();
+            rows.map(|row| (row.name.clone(), row.requests)).collect()
+        };
+        let folded = ("/users/{..}".to_owned(), 968);
+        assert_eq!(shown(&step, 32), [folded, (OTHERS.to_owned(), 1)]);
+        // Others have other rows of their own; merging loses none.
+        let mut other = StepTally::default();
+        count(&mut other, 2_000..2_040, "users");
+        step.merge(&other);
+        assert_eq!(step.inner.len(), 34);
+        assert_eq!(step.inner[32].requests, 968 + 40);
+        // Such rows are bounded, too.
+        for kind in 0..20 {
+            count(&mut step, 0..2, &"x".repeat(kind + 1));
+        }
+        assert_eq!(step.inner.len(), 32 + 8 + 1);
+        let all: u64 = step.inner.iter().map(|row| row.requests).sum();
+        assert_eq!(all, 1_000 + 1 + 40 + 40);
     }
 
     #[test]

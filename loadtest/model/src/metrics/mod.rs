@@ -9,6 +9,7 @@ mod cells;
 mod dependency;
 mod encoding;
 mod error_kind;
+mod folded;
 mod grpc_code;
 mod health;
 mod histogram;
@@ -27,10 +28,11 @@ pub use aggregate::{Aggregate, journey_error_rate, sent};
 pub use cells::{Cell, CellStep, CellStream, Cells, CompactHistogram};
 pub use dependency::{Cause, RootCause};
 pub use error_kind::ErrorKind;
+pub use folded::fold_ids;
 pub use grpc_code::{grpc_code_name, is_grpc_code, status_label};
 pub use health::Health;
 pub use histogram::{CompactSum, FilledBucket, Histogram};
-pub use inner::OTHERS;
+pub use inner::{MOST_ROWS, OTHERS};
 pub use number::Number;
 pub use observed::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use own::{GaugeTally, OwnTally};
@@ -45,6 +47,10 @@ pub use traffic::{Phases, Traffic};
 pub use websockets::WebSocketTally;
 
 use std::time::Duration;
+
+/// Lateness of the generator up to this is noise of the scheduler of the system, and shorter than what people notice. Above
+/// it, a figure may show the generator instead of the target.
+pub(crate) const TOO_LATE: Duration = Duration::from_millis(10);
 
 /// Returns true for a counter that is left out of the JSON.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]

@@ -8,7 +8,7 @@ use crate::source::{AnswerType, Description, Edit, OptionSource, PartSource, Rol
 use crate::ui::dashboard::{Dashboard, Journey};
 use crate::ui::editor::{
     EditedFile, Finding, OptionField, SourceCheck, StepValues, addable_options, collect_values,
-    number_options,
+    number_options, text_version,
 };
 use crate::ui::frame::{Content, Section};
 use crate::ui::pages::text::{render_line, render_output, render_place};
@@ -62,6 +62,7 @@ pub(super) fn render_form(
                 @if can_undo {
                     form.line method="post" action=(Route::UndoEdit.path()) {
                         input type="hidden" name="scenario" value=(identity);
+                        input type="hidden" name="version" value=(text_version(&file.text));
                         button.small { "Undo the last save" }
                     }
                 }

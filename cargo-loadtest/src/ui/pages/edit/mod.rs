@@ -4,6 +4,8 @@
 mod draft;
 mod fields;
 mod form;
+#[cfg(test)]
+mod tests;
 
 use crate::error::Error;
 use crate::source::{
@@ -12,7 +14,9 @@ use crate::source::{
 };
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::{Dashboard, LastEdit};
-use crate::ui::editor::{EditedFile, SourceCheck, add_option_edit, collect_edits, find_scenario};
+use crate::ui::editor::{
+    EditedFile, SourceCheck, add_option_edit, collect_edits, find_scenario, text_version,
+};
 use crate::ui::frame::{Content, Section, render_page};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
@@ -103,28 +107,49 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
             Err(refused) => show_again(edits, refused),
             Ok(edited) => {
                 let diff = Diff::new(&file.text, &edited.splices);
-                let json = serde_json::to_string(&edits).map_err(Error::encode("the changes"))?;
-                let content = Content {
-                    title: "Changes".to_owned(),
-                    section: Section::Scenarios,
-                    stream: String::new(),
-                    body: html! {
-                        h1 { "Changes of " code { (file.shown) } }
-                        (render_diff(&diff))
-                        form.line method="post" action=(Route::SaveEdit.path()) {
-                            input type="hidden" name="scenario" value=(identity);
-                            input type="hidden" name="edits" value=(json);
-                            button.primary data-key="Ctrl s" { "Save" }
-                        }
-                        (render_way_back(form, "Back to the form"))
-                        a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
-                        p.sub { "Saving writes exactly this change and nothing else. The compiler then checks the file." }
-                    },
-                };
+                let content = render_changes(identity, &file, &edits, &diff, (form, false))?;
                 show(dashboard, &content)
             }
         },
     )
+}
+
+/// Renders the difference that the edits of an `entered` form make. If `is_stale`, it was another one when Save was pressed.
+fn render_changes(
+    identity: &str,
+    file: &EditedFile,
+    edits: &[Edit],
+    diff: &Diff,
+    (entered, is_stale): (&Fields, bool),
+) -> Result<Content, Error> {
+    let json = serde_json::to_string(edits).map_err(Error::encode("the changes"))?;
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    let form = form.extend_pairs(entered.pairs()).finish();
+    Ok(Content {
+        title: "Changes".to_owned(),
+        section: Section::Scenarios,
+        stream: String::new(),
+        body: html! {
+            h1 { "Changes of " code { (file.shown) } }
+            @if is_stale { (render_stale()) }
+            (render_diff(diff))
+            form.line method="post" action=(Route::SaveEdit.path()) {
+                input type="hidden" name="scenario" value=(identity);
+                input type="hidden" name="edits" value=(json);
+                input type="hidden" name="version" value=(text_version(&file.text));
+                input type="hidden" name="form" value=(form);
+                button.primary data-key="Ctrl s" { "Save" }
+            }
+            (render_way_back(entered, "Back to the form"))
+            a.button href=(Route::Edit(identity.to_owned()).path()) { "Discard" }
+            p.sub { "Saving writes exactly this change and nothing else. The compiler then checks the file." }
+        },
+    })
+}
+
+/// Renders why a difference that was shown is not saved.
+pub(super) fn render_stale() -> Markup {
+    html! { p.notice.t-bad { "The file changed; nothing was saved. Save would now write this:" } }
 }
 
 /// The buttons of the form, each of which asks for a change.
@@ -236,13 +261,17 @@ fn free_name(file: &EditedFile, name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Writes the changes that a preview showed, if they can still be made.
+/// Writes the changes that a preview showed. If the file changed since, shows what they would do to it now.
 ///
 /// # Errors
 /// When the file cannot be read or written, or the form is none of ours.
 pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, Error> {
     let identity = form.get("scenario").unwrap_or_default();
-    let file = find_scenario(dashboard, identity)?;
+    let entered = Fields::parse(form.raw("form").unwrap_or_default().as_bytes());
+    let file = match find_scenario(dashboard, identity) {
+        Ok(file) => file,
+        Err(error) => return Ok(keep_form(dashboard, &entered, &error)),
+    };
     let edits = form.raw("edits").unwrap_or_default();
     let edits: Vec<Edit> = serde_json::from_str(edits)
         .map_err(|error| Error::usage(format!("the changes cannot be read: {error}")))?;
@@ -252,14 +281,19 @@ pub(super) fn save(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answer, 
             let draft = Draft {
                 edits,
                 refused,
-                ..Draft::default()
+                form: entered,
             };
             let page = render_form(dashboard, identity, &file, &draft);
             return Ok(show(dashboard, &page));
         }
     };
-    replace_source(&file.path, &file.text, &edited.text)?;
     let diff = Diff::new(&file.text, &edited.splices);
+    if form.get("version") != Some(&text_version(&file.text)) {
+        let content = render_changes(identity, &file, &edits, &diff, (&entered, true))?;
+        let page = render_page(dashboard, &content, None);
+        return Ok(Answer::Page(StatusCode::CONFLICT, page));
+    }
+    replace_source(&file.path, &file.text, &edited.text)?;
     let count = |kind| {
         diff.hunks
             .iter()
@@ -300,19 +334,28 @@ fn start_check(dashboard: &Arc<Dashboard>, identity: &str, path: &Path) {
     dashboard.checks.start(dashboard, path, package);
 }
 
-/// Takes the last change back; returns the page to go to.
+/// Takes the last change back, if it is the one that the page showed; returns the page to go to.
 ///
 /// # Errors
 /// When the file changed since, or the caller may not edit.
-pub(super) fn undo(dashboard: &Arc<Dashboard>, identity: &str) -> Result<String, Error> {
+pub(super) fn undo(
+    dashboard: &Arc<Dashboard>,
+    identity: &str,
+    version: Option<&str>,
+) -> Result<String, Error> {
+    let page = Route::Edit(identity.to_owned()).path();
     if let Some(edit) = dashboard.last_edit() {
+        if version != Some(&text_version(&edit.after)) {
+            let text = "the file changed; nothing was taken back";
+            return Ok(dashboard.leave_notice(&page, false, text));
+        }
         replace_source(&edit.path, &edit.after, &edit.before)?;
         dashboard.set_last_edit(None);
         let done = format!("Restored {}", dashboard.shown_path(&edit.path));
         let file = find_scenario(dashboard, identity)?;
         return Ok(check_written(dashboard, identity, &file.path, done));
     }
-    Ok(Route::Edit(identity.to_owned()).path())
+    Ok(page)
 }
 
 /// Checks the file of a scenario; returns the page to go to.

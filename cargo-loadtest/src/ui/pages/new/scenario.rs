@@ -8,11 +8,13 @@ use crate::source::{
 };
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::Dashboard;
+use crate::ui::editor::text_version;
 use crate::ui::frame::{Content, Section, render_page};
-use crate::ui::pages::edit::{METHODS, check_written, render_diff};
+use crate::ui::pages::edit::{METHODS, check_written, render_diff, render_stale};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use crate::workspace::LoadTest;
+use http::StatusCode;
 use maud::{Markup, html};
 use std::sync::Arc;
 
@@ -122,7 +124,20 @@ pub(in crate::ui::pages) fn preview(dashboard: &Dashboard, form: &Fields) -> Res
             return Ok(show(dashboard, &entered));
         }
     };
-    let json = serde_json::to_string(&new).map_err(Error::encode("the scenario"))?;
+    let diff = Diff::new(&text, &edited.splices);
+    let page = render_changes(dashboard, &load_test, &new, (&text, &diff), false)?;
+    Ok(Answer::page(page))
+}
+
+/// Renders the difference that a new scenario makes to a text. If `is_stale`, it was another one when Save was pressed.
+fn render_changes(
+    dashboard: &Dashboard,
+    load_test: &LoadTest,
+    new: &NewScenario,
+    (text, diff): (&str, &Diff),
+    is_stale: bool,
+) -> Result<Markup, Error> {
+    let json = serde_json::to_string(new).map_err(Error::encode("the scenario"))?;
     let shown = dashboard.shown_path(&load_test.path).to_string();
     let content = Content {
         title: "Changes".to_owned(),
@@ -130,19 +145,21 @@ pub(in crate::ui::pages) fn preview(dashboard: &Dashboard, form: &Fields) -> Res
         stream: String::new(),
         body: html! {
             h1 { "Changes of " code { (shown) } }
-            (render_diff(&Diff::new(&text, &edited.splices)))
+            @if is_stale { (render_stale()) }
+            (render_diff(diff))
             form.line method="post" action=(Route::AddScenario.path()) {
                 input type="hidden" name="file" value=(shown);
                 input type="hidden" name="scenario" value=(json);
+                input type="hidden" name="version" value=(text_version(text));
                 button.primary data-key="Ctrl s" { "Save" }
                 a.button href=(Route::New.path()) { "Discard" }
             }
         },
     };
-    Ok(Answer::page(render_page(dashboard, &content, None)))
+    Ok(render_page(dashboard, &content, None))
 }
 
-/// Writes the scenario that a preview showed.
+/// Writes the scenario that a preview showed. If the file changed since, shows what it would add now.
 ///
 /// # Errors
 /// When it cannot be added any more, or the file cannot be written.
@@ -161,6 +178,11 @@ pub(in crate::ui::pages) fn add(
         let messages: Vec<_> = refused.into_iter().map(|one| one.message).collect();
         Error::usage(messages.join("\n"))
     })?;
+    if form.get("version") != Some(&text_version(&text)) {
+        let diff = Diff::new(&text, &edited.splices);
+        let page = render_changes(dashboard, &load_test, &new, (&text, &diff), true)?;
+        return Ok(Answer::Page(StatusCode::CONFLICT, page));
+    }
     replace_source(&load_test.path, &text, &edited.text)?;
     let done = format!(
         "added the scenario {} to {}",
