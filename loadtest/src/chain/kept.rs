@@ -61,6 +61,7 @@ impl<T: 'static> SetupValue<T> {
     }
 
     /// Takes the value, for one user.
+    #[must_use]
     pub fn hold(&self) -> Self {
         Self {
             value: Arc::clone(&self.value),

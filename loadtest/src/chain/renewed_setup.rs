@@ -85,6 +85,7 @@ pub(crate) struct SetupFetch {
 
 impl<T: 'static> RenewedSetup<T> {
     /// Takes the newest value, for one user.
+    #[must_use]
     pub fn hold(&self) -> Self {
         let renewal = Arc::clone(&self.used.renewal);
         let held = renewal.lock().newest.clone();
@@ -189,7 +190,7 @@ impl SetupRenewal {
 
 /// Returns the age at which a value is fetched again that is of use for so long.
 fn fetch_age(after: Duration) -> Duration {
-    after - (after / EARLY_SHARE).min(FETCH_LIMIT)
+    after.saturating_sub((after / EARLY_SHARE).min(FETCH_LIMIT))
 }
 
 impl SetupFetch {

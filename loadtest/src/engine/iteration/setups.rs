@@ -27,7 +27,7 @@ impl<T: Transport> VirtualUser<T> {
         for setup in &used {
             begin_fetch(setup.claim_if_due());
         }
-        used.retain(|setup| setup.has_expired());
+        used.retain(UsedSetup::has_expired);
         if used.is_empty() {
             return None;
         }
