@@ -141,7 +141,10 @@ roles! {
     /// Declares a value of each virtual user inside a `#[scenario]` function.
     state
     /// Declares a value made once per run, before the load, inside a `#[scenario]` function. An `async` one
-    /// sends: `async fn items(http: &mut Http) -> Result<Vec<Item>, Error> { .. }`.
+    /// sends: `async fn items(http: &mut Http) -> Result<Vec<Item>, Error> { .. }`. With options its value is fetched
+    /// again during the load, once for all users:
+    ///
+    #[doc = loadtest_language::setup_options!()]
     setup
     /// Declares work done once per run, after the load, inside a `#[scenario]` function. An `async` one
     /// sends with `http: &mut Http`; an `Err` is a warning.

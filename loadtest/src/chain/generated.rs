@@ -18,6 +18,7 @@ pub use super::{
     kept::{Movable, SetupValue, Shareable, StateValue, run_setup, state},
     net::Net,
     outcome::{CheckReturn, StepReturn, TeardownReturn, call_with, run_check, run_teardowns},
+    renewed_setup::{RenewedSetup, UsedSetup, run_renewed_setup},
     request::Request,
     response::{FromBody, Response},
     setup_sender::{run_async_setup, run_async_teardown},

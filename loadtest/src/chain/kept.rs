@@ -13,6 +13,7 @@ use std::any::{Any, type_name};
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// A value of a setup, or a row of a feed.
 #[diagnostic::on_unimplemented(
@@ -39,7 +40,7 @@ impl<T: Send + 'static> Movable for T {}
 /// The value of a `#[setup]` function.
 #[derive(Debug)]
 pub struct SetupValue<T> {
-    value: Box<dyn Any + Send + Sync>,
+    value: Arc<dyn Any + Send + Sync>,
     ty: PhantomData<fn() -> T>,
 }
 
@@ -49,14 +50,23 @@ impl<T: 'static> SetupValue<T> {
         T: Shareable,
     {
         Self {
-            value: Box::new(value),
+            value: Arc::new(value),
             ty: PhantomData,
         }
     }
 
     /// The value.
     pub fn get(&self) -> &T {
-        self.value.downcast_ref().unwrap_or_else(|| other_type())
+        self.value.downcast_ref().unwrap_or_else(other_type)
+    }
+
+    /// Takes the value, for one user.
+    #[must_use]
+    pub fn hold(&self) -> Self {
+        Self {
+            value: Arc::clone(&self.value),
+            ty: PhantomData,
+        }
     }
 }
 
@@ -70,16 +80,16 @@ pub struct StateValue<T> {
 impl<T: 'static> StateValue<T> {
     /// The value.
     pub fn get(&self) -> &T {
-        self.value.downcast_ref().unwrap_or_else(|| other_type())
+        self.value.downcast_ref().unwrap_or_else(other_type)
     }
 
     /// The value, to change it.
     pub fn get_mut(&mut self) -> &mut T {
-        self.value.downcast_mut().unwrap_or_else(|| other_type())
+        self.value.downcast_mut().unwrap_or_else(other_type)
     }
 }
 
-fn other_type() -> ! {
+pub(super) fn other_type<R>() -> R {
     unreachable!("a value is kept with its type")
 }
 
@@ -121,7 +131,7 @@ pub(super) fn call_setup<T, E: Display>(
 
 /// Refuses a value in whose type a `Target` hides, which would get no request, or a `Result`, whose
 /// `Err` would go unnoticed: the macro goes by how the return type is spelled, and sees no alias.
-fn refuse_alias<T>(name: &'static str) -> Result<(), SetupError> {
+pub(super) fn refuse_alias<T>(name: &'static str) -> Result<(), SetupError> {
     let made = type_name::<T>();
     if made.starts_with(RESULT) || made.contains(type_name::<Target>()) {
         let reason = "the return type of a setup is spelled out, no alias: write `-> Target` or \

@@ -22,6 +22,7 @@ pub(crate) mod kept;
 pub(crate) mod measure;
 pub(crate) mod net;
 pub(crate) mod outcome;
+pub(crate) mod renewed_setup;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod setup_sender;
@@ -54,6 +55,7 @@ pub(crate) use loadtest_model::metrics::{Cause, RootCause};
 pub(crate) use loadtest_model::plan::RowLimit;
 pub(crate) use measure::MeasureError;
 pub(crate) use net::Net;
+pub(crate) use renewed_setup::{SetupFetch, UsedSetup};
 pub(crate) use request::Request;
 pub(crate) use response::Response;
 pub(crate) use setup_sender::SetupSender;
@@ -117,6 +119,11 @@ pub trait Chain: Send {
     /// Returns whether `event` ends the stream that `step` reads (`end = |event| ..`).
     fn ends_stream(&self, _step: usize, _event: &RawEvent) -> bool {
         false
+    }
+
+    /// Returns the setups that `step` uses and whose values are fetched again.
+    fn used_setups(&self, _step: usize) -> Vec<UsedSetup> {
+        Vec::new()
     }
 
     /// Returns whether there may be checks whose last named step is `step`.

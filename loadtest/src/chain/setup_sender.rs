@@ -24,6 +24,9 @@ pub(crate) trait SetupSender: Debug + Send + Sync {
 
     /// Takes the start of the last body that came with an error status.
     fn take_refusal(&self) -> Option<Redacted>;
+
+    /// Prints a warning about a setup that fails during the load.
+    fn warn(&self, message: &str);
 }
 
 /// Runs the setup `name`, an `async fn`; `own` is the URL of the target that a setup above it started.
@@ -36,13 +39,23 @@ pub fn run_async_setup<T: Shareable, E: Display>(
     setup: impl AsyncFnOnce(&mut Http) -> Result<T, E>,
 ) -> Result<SetupValue<T>, SetupError> {
     run_setup::<T, String>(name, context, form, || {
-        let returned = run_errand(context, own, redirects, setup)?;
-        let refusal = context.sender.as_ref();
-        let refusal = refusal.and_then(|sender| sender.take_refusal());
-        returned.map_err(|error| match refusal {
-            Some(body) => format!("{error}; the last answer with an error status was `{body}`"),
-            None => error.to_string(),
-        })
+        send_setup(context, own, redirects, setup)
+    })
+}
+
+/// Calls the function of an `async` setup, and waits for what it returns.
+pub(super) fn send_setup<T, E: Display>(
+    context: &SetupContext,
+    own: Option<&str>,
+    redirects: u32,
+    setup: impl AsyncFnOnce(&mut Http) -> Result<T, E>,
+) -> Result<T, String> {
+    let returned = run_errand(context, own, redirects, setup)?;
+    let refusal = context.sender.as_ref();
+    let refusal = refusal.and_then(|sender| sender.take_refusal());
+    returned.map_err(|error| match refusal {
+        Some(body) => format!("{error}; the last answer with an error status was `{body}`"),
+        None => error.to_string(),
     })
 }
 

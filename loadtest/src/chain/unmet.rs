@@ -31,6 +31,13 @@ pub enum Unmet {
         /// The expression that names the value, after the name of the feed, state or setup: `user.address.city`.
         variable: &'static str,
     },
+    /// The value of a setup has expired, and there is no new one.
+    Expired {
+        /// The name of the setup.
+        variable: &'static str,
+        /// The reason why there is none.
+        reason: String,
+    },
     /// The step's function returned `None` or `Err`.
     Declined {
         /// The error it returned.

@@ -264,6 +264,15 @@ pub(super) fn dependency_tally(step: usize, unmet: Unmet, state: &WorkerState) -
             let example = Redacted::assume(format!("needs `{variable}`, which is missing"));
             (Some(variable.to_owned()), step, cause, example)
         }
+        Unmet::Expired { variable, reason } => {
+            let cause = Cause {
+                root: RootCause::Expired,
+                step,
+            };
+            let reason = format!("needs `{variable}`, which has expired: {reason}");
+            let example = crate::redact::redact_message(&reason);
+            (Some(variable.to_owned()), step, cause, example)
+        }
         Unmet::Declined { reason } => own_cause(RootCause::Declined, step, &reason),
         Unmet::LeftOut { reason } => own_cause(RootCause::LeftOut, step, &reason),
         Unmet::Invalid { reason } => own_cause(RootCause::Invalid, step, &reason),

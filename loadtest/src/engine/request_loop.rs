@@ -60,7 +60,7 @@ pub(super) enum AttemptEnd {
     Settled,
     /// By the end of the run, before the response that the step waits for.
     CutOff,
-    /// By a status after which a `once` step runs again, and then this one.
+    /// By a status after which a `once` step or a setup runs again, and then this one.
     Refused,
 }
 
@@ -269,13 +269,17 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         pause
     }
 
-    /// Returns whether a `once` step that this one uses runs again after such a failure.
+    /// Returns whether a `once` step or a setup that this step uses runs again after such a failure.
     fn is_refused(&self, failure: &Failure) -> bool {
-        let definition = self.context.state.definition;
-        let status = answered_status(failure);
-        let is_source = |def: &StepDef| status.is_some_and(|status| def.refreshes_on(status));
-        definition.steps.iter().any(is_source)
-            && !definition.sources(self.context.step, is_source).is_empty()
+        let Some(status) = answered_status(failure) else {
+            return false;
+        };
+        let (definition, step) = (self.context.state.definition, self.context.step);
+        let is_source = |def: &StepDef| def.refreshes_on(status);
+        let setups = self.chain.used_setups(step);
+        setups.iter().any(|setup| setup.refreshes_on(status))
+            || definition.steps.iter().any(is_source)
+                && !definition.sources(step, is_source).is_empty()
     }
 
     /// Measures the stream that the last request got, of which what came is left if it `failed`; `before` it, other

@@ -57,3 +57,76 @@ fn run_debug_iteration(
     }
     ready?.run_debug_iteration(request, place, control, tell)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::smoke::run_smoke_test;
+    use super::*;
+    use crate::prelude::*;
+    use libtest_mimic::Completion;
+    use loadtest_model::plan::Overrides;
+    use loadtest_tests::{Reply, Server};
+    use std::path::PathBuf;
+
+    #[scenario]
+    fn refused() {
+        #[setup(for = 50m, refresh = 401)]
+        async fn token(http: &mut Http) -> Result<String, Error> {
+            Ok(http.post("/token").send().await?.text().await?)
+        }
+
+        #[step(get = "/orders", bearer = "{{token}}")]
+        fn orders();
+    }
+
+    /// A service whose first token is of no use, and whose second one is.
+    fn service() -> Server {
+        Server::start(|request| match request.header("authorization") {
+            Some("Bearer t") => Reply::status(401),
+            Some(_) => Reply::status(200),
+            None if request.sequence == 0 => Reply::text("t"),
+            None => Reply::text("t2"),
+        })
+    }
+
+    fn requests(server: &Server) -> [u64; 2] {
+        ["/token", "/orders"].map(|path| server.requests_to(path))
+    }
+
+    #[test]
+    fn a_smoke_test_fetches_the_value_of_a_setup_again_where_a_step_is_refused() {
+        let server = service();
+        let ended = run_smoke_test(refused(), Some(server.url())).unwrap();
+        assert!(matches!(ended, Completion::Completed));
+        assert_eq!(requests(&server), [2, 2]);
+    }
+
+    #[test]
+    fn a_shown_journey_fetches_the_value_of_a_setup_again_where_a_step_is_refused() {
+        let server = service();
+        let grading = GradingDefaults::default();
+        let plan = make_plan(&refused().definition, &Overrides::default(), &grading, 7).unwrap();
+        let sender = RunIdentity::for_side_task("debug");
+        // In a process of a divided load as well, which gets no value of it.
+        let source = SetupSource::Elsewhere;
+        let ready = prepare_run(refused(), plan, Some(server.url()), &sender, source).unwrap();
+        let request = DebugRequest {
+            scenario: refused().definition.identity(),
+            overrides: Overrides::default(),
+            base_url: None,
+            seed: 7,
+            iteration: None,
+            output: PathBuf::new(),
+        };
+        let mut end = None;
+        let place = IterationPosition::default();
+        let ran = ready.run_debug_iteration(&request, place, &Control::new(), |event| {
+            if let DebugEvent::End(ended) = event {
+                end = Some(ended.is_ok);
+            }
+        });
+        ran.unwrap();
+        assert_eq!(end, Some(true));
+        assert_eq!(requests(&server), [2, 2]);
+    }
+}

@@ -79,6 +79,10 @@ impl SetupSender for SetupClient {
             .unwrap_or_else(PoisonError::into_inner)
             .take()
     }
+
+    fn warn(&self, message: &str) {
+        print_error(&format!("warning: {message}"));
+    }
 }
 
 impl StepSender for SetupWire {

@@ -164,7 +164,7 @@ fn ignore_for_missing_secret(absent: &MissingSecret) -> Completion {
     Completion::ignored_with(format!("no secret: {absent}; {}", absent.help()))
 }
 
-fn run_smoke_test(
+pub(super) fn run_smoke_test(
     scenario: &'static Scenario,
     given: Option<String>,
 ) -> Result<Completion, Failed> {

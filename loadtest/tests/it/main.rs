@@ -17,6 +17,7 @@ mod errands;
 mod errors;
 mod event_shapes;
 mod feeds;
+mod fetched_again;
 mod graphql;
 mod groups;
 mod grpc;

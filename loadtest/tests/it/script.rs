@@ -108,6 +108,7 @@ fn cause(unmet: &Unmet, at: usize) -> Cause {
         Unmet::Upstream { cause, .. } | Unmet::Stopped { cause } => cause,
         Unmet::Missing { step, .. } => at_root(RootCause::Missing, step),
         Unmet::NotInFeed { .. } => at_root(RootCause::NotInFeed, at),
+        Unmet::Expired { .. } => at_root(RootCause::Expired, at),
         Unmet::Declined { .. } => at_root(RootCause::Declined, at),
         Unmet::Invalid { .. } => at_root(RootCause::Invalid, at),
         Unmet::LeftOut { .. } => at_root(RootCause::LeftOut, at),

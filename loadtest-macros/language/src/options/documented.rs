@@ -130,12 +130,26 @@ macro_rules! feed_options {
     };
 }
 
+/// The options of `#[setup(..)]` as a literal, for the documentation of the attribute.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! setup_options {
+    () => {
+        r"| option | meaning |
+|---|---|
+| `for = 50m` | the value is of use for 50 minutes from the start of its fetch; before they are over, it is fetched again |
+| `refresh = 401` | also `401 \| 403`: fetched again when a step that uses the value fails with such a status; the step is sent once more |"
+    };
+}
+
 /// The options of `#[scenario(..)]`.
 pub(crate) const SCENARIO_TABLE: &str = scenario_options!();
 /// The options of `#[step(..)]`.
 pub(crate) const STEP_TABLE: &str = step_options!();
 /// The options of `#[feed(..)]`.
 pub(crate) const FEED_TABLE: &str = feed_options!();
+/// The options of `#[setup(..)]`.
+pub(crate) const SETUP_TABLE: &str = setup_options!();
 
 /// Returns the options of a table with their documentation. A row may describe several.
 pub(crate) fn documented_options(table: &str) -> impl Iterator<Item = (&str, String)> {
@@ -196,6 +210,11 @@ mod tests {
                 FEED_TABLE,
                 include_str!("../../../../docs/language.md"),
                 "### Several rows for a journey",
+            ),
+            (
+                SETUP_TABLE,
+                include_str!("../../../../docs/language.md"),
+                "### Values that are fetched again",
             ),
         ];
         for (table, page, title) in pages {

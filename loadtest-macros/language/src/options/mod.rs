@@ -1,4 +1,4 @@
-//! The options of `#[scenario(..)]`, `#[step(..)]` and `#[feed(..)]`.
+//! The options of `#[scenario(..)]`, `#[step(..)]`, `#[feed(..)]` and `#[setup(..)]`.
 
 mod body;
 mod client;
@@ -14,6 +14,7 @@ mod load;
 mod rendezvous;
 mod repeat;
 mod scenario;
+mod setup;
 mod step;
 mod stream;
 mod think;
@@ -25,7 +26,9 @@ mod weight;
 pub(crate) use body::BodyOption;
 pub(crate) use client::ClientOptions;
 pub(crate) use defaults::StepDefaults;
-pub(crate) use documented::{FEED_TABLE, SCENARIO_TABLE, STEP_TABLE, documented_options};
+pub(crate) use documented::{
+    FEED_TABLE, SCENARIO_TABLE, SETUP_TABLE, STEP_TABLE, documented_options,
+};
 pub(crate) use feed::FeedOptions;
 pub(crate) use fields::Field;
 pub(crate) use graphql::{GRAPHQL_PATH, check_given, check_structure};
@@ -36,6 +39,7 @@ pub(crate) use load::{LoadOption, LoadShape, StageOption};
 pub(crate) use rendezvous::RendezvousOption;
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
 pub(crate) use scenario::ScenarioOptions;
+pub(crate) use setup::SetupOptions;
 pub(crate) use step::{METHODS, StepOptions};
 pub(crate) use stream::{EndOption, STREAM_OPTIONS, StreamOptions};
 pub(crate) use think::ThinkOption;

@@ -2,16 +2,16 @@
 
 use super::hooks::setup_in_chain;
 use super::{
-    at_call_site, feed_ident, flatten_tokens, header, inferred_type_at, payload, render_arguments,
-    render_net, repeat, request, row_ident, setup_ident, slot_ident, state_ident, stream,
-    type_in_turbofish,
+    at_call_site, feed_ident, flatten_tokens, header, held_ident, inferred_type_at, payload,
+    render_arguments, render_net, repeat, request, row_ident, setup_ident, slot_ident, state_ident,
+    stream, type_in_turbofish,
 };
 use crate::resolve::{
     ArgumentSource, ResolvedScenario, ResolvedStep, StepForm, without_raw_prefix,
 };
 use crate::spelling::source_text;
-use proc_macro2::{TokenStream, TokenTree};
-use quote::quote;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{format_ident, quote};
 
 /// The types of chain and shared values, and `impl Chain`.
 pub(super) fn render_chain(resolved: &ResolvedScenario) -> TokenStream {
@@ -25,6 +25,7 @@ pub(super) fn render_chain(resolved: &ResolvedScenario) -> TokenStream {
         render_partial(resolved),
         repeat::render_arrived(resolved),
         stream::render_stream_methods(resolved),
+        render_used_setups(resolved),
         render_check(resolved),
     ];
     quote! {
@@ -45,10 +46,21 @@ fn render_types(resolved: &ResolvedScenario) -> TokenStream {
         let (state, ty) = (state_ident(at), &value.ty);
         quote!(#state: ::loadtest::__private::StateValue<#ty>,)
     });
-    let values = resolved.setups.iter().enumerate().map(|(at, setup)| {
-        let (value, ty) = (setup_ident(at), &setup.made.ty);
-        quote!(#value: ::loadtest::__private::SetupValue<#ty>,)
+    let types = resolved.setups.iter().map(|setup| {
+        let (renewed, ty) = (setup.options.is_renewed(), &setup.made.ty);
+        let kept = format_ident!(
+            "{}",
+            if renewed {
+                "RenewedSetup"
+            } else {
+                "SetupValue"
+            }
+        );
+        quote!(::loadtest::__private::#kept<#ty>)
     });
+    let types: Vec<_> = types.collect();
+    let values: Vec<_> = (0..types.len()).map(setup_ident).collect();
+    let held = (0..types.len()).map(held_ident);
     let feeds = resolved.feeds.iter().enumerate().map(|(at, value)| {
         let (feed, ty) = (feed_ident(at), &value.ty.row);
         quote!(#feed: ::loadtest::__private::Rows<#ty>,)
@@ -61,11 +73,12 @@ fn render_types(resolved: &ResolvedScenario) -> TokenStream {
         .filter(|made| made.is_shared)
         .map(|payload::PreparedValue { name, ty, .. }| quote!(#name: #ty,));
     quote! {
-        struct __Shared { #(#values)* #(#feeds)* #(#files)* }
+        struct __Shared { #(#values: #types,)* #(#feeds)* #(#files)* }
         struct __Chain {
             #(#slots)*
             #(#rows)*
             #(#states)*
+            #(#held: #types,)*
             shared: ::std::sync::Arc<__Shared>,
         }
     }
@@ -141,11 +154,13 @@ fn render_run(resolved: &ResolvedScenario) -> TokenStream {
         let (returned, response) = (type_in_turbofish(returned), &step.response.ty);
         let defaults = header::render_async_headers(step);
         let jar = jar_name(step).map(|jar| quote!(__http.set_jar(#jar);));
+        let renewals = render_renewals(step, resolved);
         Some(quote! {
             #at => ::std::boxed::Box::pin(async move {
                 use ::loadtest::__private::{
                     SkipsAlways as _, SkipsMaybe as _, SkipsNever as _, SkipsWithin as _,
                 };
+                #renewals
                 #defaults
                 #jar
                 #net
@@ -269,16 +284,61 @@ fn jar_name(step: &ResolvedStep) -> Option<String> {
 fn render_build_arm(at: usize, resolved: &ResolvedScenario) -> TokenStream {
     let step = &resolved.steps[at];
     let request = render_built_request(at, resolved);
-    match jar_name(step) {
-        Some(jar) if !request.is_empty() => quote! {
+    let jar = jar_name(step).map(|jar| quote!(__request.set_jar(#jar);));
+    let renewals = render_renewals(step, resolved);
+    if request.is_empty() {
+        request
+    } else if jar.is_none() && renewals.is_empty() {
+        quote!(#request,)
+    } else {
+        quote! {
             {
+                #renewals
                 let __built: ::core::result::Result<(), ::loadtest::__private::Unmet> = #request;
-                __request.set_jar(#jar);
+                #jar
                 __built
             }
-        },
-        None if !request.is_empty() => quote!(#request,),
-        _ => request,
+        }
+    }
+}
+
+/// The values that a step uses of setups that are fetched again.
+fn renewed_setups<'a>(
+    step: &ResolvedStep,
+    resolved: &'a ResolvedScenario,
+) -> impl Iterator<Item = Ident> + use<'a> {
+    let is_renewed = |at: &usize| resolved.setups[*at].options.is_renewed();
+    let used = step.setups().into_iter().filter(is_renewed);
+    used.map(held_ident)
+}
+
+/// Takes the newest values of setups before a step uses them.
+fn render_renewals(step: &ResolvedStep, resolved: &ResolvedScenario) -> TokenStream {
+    let held = renewed_setups(step, resolved);
+    quote!(#(self.#held.renew()?;)*)
+}
+
+/// The setups that are fetched again, of the steps that use some.
+fn render_used_setups(resolved: &ResolvedScenario) -> TokenStream {
+    let arms = resolved.steps.iter().enumerate().filter_map(|(at, step)| {
+        let mut held = renewed_setups(step, resolved).peekable();
+        held.peek()?;
+        Some(quote!(#at => ::std::vec![#(self.#held.used()),*],))
+    });
+    let arms: Vec<_> = arms.collect();
+    if arms.is_empty() {
+        return TokenStream::new();
+    }
+    quote! {
+        fn used_setups(
+            &self,
+            __step: usize,
+        ) -> ::std::vec::Vec<::loadtest::__private::UsedSetup> {
+            match __step {
+                #(#arms)*
+                _ => ::std::vec::Vec::new(),
+            }
+        }
     }
 }
 

@@ -4,10 +4,15 @@
 //! documented item; no compiler ever sees that (the idea is that of `bon`).
 
 use crate::body::{BodyItem, Role};
-use crate::options::{FEED_TABLE, SCENARIO_TABLE, STEP_TABLE, documented_options, split_at_commas};
+use crate::options::{
+    FEED_TABLE, SCENARIO_TABLE, SETUP_TABLE, STEP_TABLE, documented_options, split_at_commas,
+};
 use crate::resolve::ResolvedScenario;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
+
+/// Options that no item can be named like.
+const KEYWORDS: [&str; 2] = ["crate", "for"];
 
 pub(super) fn render_option_hints(resolved: &ResolvedScenario) -> TokenStream {
     let of_scenario = document_options(&resolved.written, SCENARIO_TABLE);
@@ -17,6 +22,9 @@ pub(super) fn render_option_hints(resolved: &ResolvedScenario) -> TokenStream {
         }
         BodyItem::Function(function) if function.role == Role::Feed => {
             document_options(&function.options, FEED_TABLE)
+        }
+        BodyItem::Function(function) if function.role == Role::Setup => {
+            document_options(&function.options, SETUP_TABLE)
         }
         _ => TokenStream::new(),
     });
@@ -41,7 +49,7 @@ fn document_options(written: &TokenStream, table: &str) -> TokenStream {
             };
             let (_, text) = documented
                 .iter()
-                .find(|(known, _)| name == known && name != "crate")?;
+                .find(|(known, _)| name == known && !KEYWORDS.contains(known))?;
             Some(quote!(const _: () = { #[doc = #text] struct #name; };))
         });
     items.collect()

@@ -1,8 +1,8 @@
 //! Renders setups, feeds, states and teardowns.
 
 use super::{
-    at_call_site, feed_ident, inferred_type_at, payload, render_arguments, render_net, row_ident,
-    setup_ident, slot_ident, state_ident, type_in_turbofish,
+    at_call_site, feed_ident, held_ident, inferred_type_at, payload, render_arguments, render_net,
+    repeat, row_ident, setup_ident, slot_ident, state_ident, type_in_turbofish,
 };
 use crate::resolve::{ResolvedFeed, ResolvedScenario, ResolvedSetup};
 use proc_macro2::TokenStream;
@@ -44,14 +44,18 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
     });
     let states = resolved.states.iter().enumerate().map(|(at, value)| {
         let (state, ty, name) = (state_ident(at), &value.ty, at_call_site(&value.ident));
-        let given = render_arguments(&value.arguments, resolved, setup_in_shared);
+        let given = render_arguments(&value.arguments, resolved, setup_in_shared(resolved));
         quote!(#state: ::loadtest::__private::state::<#ty>(#name(#given)),)
+    });
+    let held = (0..resolved.setups.len()).map(|at| {
+        let (held, value) = (held_ident(at), setup_ident(at));
+        quote!(#held: __shared.#value.hold(),)
     });
     let redirects = scenario_redirects(resolved);
     let teardowns = resolved.teardowns.iter().map(|teardown| {
         let name = at_call_site(&teardown.ident);
         let net = render_net(&teardown.arguments);
-        let given = render_arguments(&teardown.arguments, resolved, setup_in_shared);
+        let given = render_arguments(&teardown.arguments, resolved, setup_in_shared(resolved));
         let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
         let verdict = quote!(<#returned as ::loadtest::__private::TeardownReturn>::into_teardown);
         let run = if teardown.is_async {
@@ -97,6 +101,7 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
                 #(#slots)*
                 #(#rows)*
                 #(#states)*
+                #(#held)*
                 shared: __shared,
             })
         }
@@ -135,7 +140,7 @@ fn render_open_feed(
     let feed = feed_ident(at);
     let function = at_call_site(&declared.ident);
     let (name, row, rows) = (&declared.name, &declared.ty.row, declared.rows as u64);
-    let given = render_arguments(&declared.arguments, resolved, setup_in_prepare);
+    let given = render_arguments(&declared.arguments, resolved, setup_in_prepare(resolved));
     let (error, call) = render_fallible(row, declared.ty.is_fallible, &quote!(#function(#given)));
     quote! {
         let #feed =
@@ -147,7 +152,7 @@ fn render_setup(at: usize, setup: &ResolvedSetup, resolved: &ResolvedScenario) -
     let value = setup_ident(at);
     let function = at_call_site(&setup.ident);
     let (name, ty) = (&setup.name, &setup.made.ty);
-    let given = render_arguments(&setup.arguments, resolved, setup_in_prepare);
+    let given = render_arguments(&setup.arguments, resolved, setup_in_prepare(resolved));
     if setup.is_async {
         return render_async_setup(at, setup, &given, resolved);
     }
@@ -188,6 +193,32 @@ fn render_async_setup(
     let (error, call) = render_fallible(ty, setup.made.is_fallible, &call);
     let (value, form) = (setup_ident(at), render_json_form(ty));
     let net = render_net(&setup.arguments);
+    if setup.options.is_renewed() {
+        let rules = repeat::render_renewal_rules(setup.options.keeps_for, &setup.options.refresh);
+        // each fetch has them
+        let used = setup
+            .arguments
+            .iter()
+            .filter_map(|given| given.source.setup_index());
+        let used = used.map(setup_ident);
+        return quote! {
+            let #value = {
+                let __own = #own;
+                #(let #used = #used.hold();)*
+                ::loadtest::__private::run_renewed_setup::<#ty, #error>(
+                    #name,
+                    __context,
+                    __own,
+                    #redirects,
+                    #rules,
+                    async move |__http: &mut ::loadtest::__private::Http| {
+                        #net
+                        #call
+                    },
+                )?
+            };
+        };
+    }
     quote! {
         let #value = ::loadtest::__private::run_async_setup::<#ty, #error>(
             #name,
@@ -233,17 +264,23 @@ fn scenario_redirects(resolved: &ResolvedScenario) -> u32 {
     resolved.options.client.redirects.unwrap_or(0)
 }
 
-fn setup_in_prepare(at: usize) -> TokenStream {
-    let value = setup_ident(at);
-    quote!(#value.get())
+fn setup_in_prepare(resolved: &ResolvedScenario) -> impl Fn(usize) -> TokenStream {
+    move |at| render_newest(at, resolved, &TokenStream::new())
 }
 
 pub(super) fn setup_in_chain(at: usize) -> TokenStream {
-    let value = setup_ident(at);
-    quote!(self.shared.#value.get())
+    let value = held_ident(at);
+    quote!(self.#value.get())
 }
 
-fn setup_in_shared(at: usize) -> TokenStream {
+fn setup_in_shared(resolved: &ResolvedScenario) -> impl Fn(usize) -> TokenStream {
+    move |at| render_newest(at, resolved, &quote!(__shared.))
+}
+
+/// The value that a setup has now; it is found in `owner`.
+fn render_newest(at: usize, resolved: &ResolvedScenario, owner: &TokenStream) -> TokenStream {
     let value = setup_ident(at);
-    quote!(__shared.#value.get())
+    let newest = resolved.setups[at].options.is_renewed();
+    let newest = newest.then(|| quote!(.hold()));
+    quote!(#owner #value #newest.get())
 }

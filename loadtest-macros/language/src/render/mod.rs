@@ -348,3 +348,8 @@ fn state_ident(at: usize) -> Ident {
 fn setup_ident(at: usize) -> Ident {
     format_ident!("setup_{at}")
 }
+
+/// The value that a user has of a setup that is fetched again.
+fn held_ident(at: usize) -> Ident {
+    format_ident!("held_{at}")
+}

@@ -9,6 +9,7 @@ use crate::resolve::ResolvedScenario;
 use crate::spelling::source_text;
 use proc_macro2::TokenStream;
 use quote::quote;
+use std::time::Duration;
 
 /// The `Option<Retry>` of a step.
 pub(super) fn render_retry(repeat: &RepeatOptions) -> TokenStream {
@@ -35,11 +36,16 @@ pub(super) fn render_retry(repeat: &RepeatOptions) -> TokenStream {
 /// The `Option<Renewal>` of a step.
 pub(super) fn render_renewal(repeat: &RepeatOptions) -> TokenStream {
     let is_renewed = repeat.once_for.is_some() || !repeat.refresh.is_empty();
-    let after = render_option(repeat.once_for.map(render_duration));
-    let on = render_statuses(&repeat.refresh);
-    render_option(
-        is_renewed.then(|| quote!(::loadtest::__private::Renewal { after: #after, on: #on })),
-    )
+    render_option(is_renewed.then(|| render_renewal_rules(repeat.once_for, &repeat.refresh)))
+}
+
+/// The `Renewal` of a value that is of use for a time, and until an answer with one of the statuses.
+pub(super) fn render_renewal_rules(after: Option<Duration>, on: &[(u16, u16)]) -> TokenStream {
+    let (after, on) = (
+        render_option(after.map(render_duration)),
+        render_statuses(on),
+    );
+    quote!(::loadtest::__private::Renewal { after: #after, on: #on })
 }
 
 fn render_trigger(trigger: RetryTrigger) -> TokenStream {

@@ -30,7 +30,7 @@ pub(crate) use step::{Dependency, ResolvedStep, StepForm};
 
 use crate::body::{self, BodyItem, Role, RoleFn, ScenarioFn};
 use crate::fingerprint::Fingerprint;
-use crate::options::ScenarioOptions;
+use crate::options::{ScenarioOptions, SetupOptions};
 use crate::signature::{self, FeedType, Parameter, SetupType};
 use crate::suggest::MacroErrors;
 use names::{NameUser, ScenarioNames};
@@ -96,6 +96,7 @@ pub(crate) struct ResolvedSetup {
     pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) made: SetupType,
+    pub(crate) options: SetupOptions,
     pub(crate) arguments: Vec<Argument>,
     /// It sends.
     pub(crate) is_async: bool,
@@ -288,6 +289,7 @@ impl ResolvedScenario {
                 self.setups.push(ResolvedSetup {
                     ident,
                     made,
+                    options: SetupOptions::parse(function, errors),
                     arguments: arguments.unwrap_or_default(),
                     name,
                     is_async,

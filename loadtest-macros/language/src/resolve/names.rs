@@ -36,6 +36,13 @@ impl ArgumentSource {
             _ => None,
         }
     }
+
+    pub(crate) fn setup_index(self) -> Option<usize> {
+        match self {
+            Self::Setup(at) => Some(at),
+            _ => None,
+        }
+    }
 }
 
 /// The function that uses a name; numbers count functions of that role.

@@ -116,7 +116,7 @@ pub(super) fn check_function(function: &RoleFn, errors: &mut MacroErrors) {
                 format!("{word} `{name}` has no body: write `{{ {sample} }}` for the `;`"),
             );
         }
-        if !matches!(role, Role::Feed | Role::Group) && !function.options.is_empty() {
+        if !matches!(role, Role::Feed | Role::Group | Role::Setup) && !function.options.is_empty() {
             errors.add_on(&function.options, format!("`#[{word}]` takes no options"));
         }
     }

@@ -2,8 +2,8 @@
 
 use super::shown::DeclaredText;
 use super::{
-    Argument, ArgumentSource, Placeholder, ResolvedHeader, ResolvedRequest, doc_text, graphql,
-    source, without_raw_prefix,
+    Argument, ArgumentSource, Placeholder, ResolvedHeader, ResolvedRequest, ValueOrigin, doc_text,
+    graphql, source, without_raw_prefix,
 };
 use crate::body::RoleFn;
 use crate::fingerprint::Fingerprint;
@@ -12,6 +12,7 @@ use crate::signature::{self, ResponseType};
 use crate::suggest::MacroErrors;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
+use std::collections::BTreeSet;
 
 pub(crate) struct ResolvedStep {
     pub(crate) ident: Ident,
@@ -190,6 +191,22 @@ impl ResolvedStep {
         };
         let defaults = self.defaults.iter().flat_map(ResolvedHeader::placeholders);
         request.into_iter().flatten().chain(defaults)
+    }
+
+    /// The numbers of the setups whose values it uses.
+    pub(crate) fn setups(&self) -> BTreeSet<usize> {
+        let given = match &self.form {
+            StepForm::Builder { arguments, .. } | StepForm::Sender { arguments, .. } => arguments,
+            _ => &self.follows,
+        };
+        let given = given.iter().filter_map(|given| given.source.setup_index());
+        let placed = self
+            .placeholders()
+            .filter_map(|placed| match placed.origin {
+                ValueOrigin::Setup(at) => Some(at),
+                _ => None,
+            });
+        given.chain(placed).collect()
     }
 
     /// The words for a use of its response, where it has none.

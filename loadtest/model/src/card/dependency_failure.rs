@@ -51,6 +51,9 @@ impl DependencyFailure {
         if self.cause == RootCause::NotInFeed && self.root_step == self.step {
             return format!("{step} needed {value}, which {upstream} lacks");
         }
+        if self.cause == RootCause::Expired && self.root_step == self.step {
+            return format!("{step} {}", self.example);
+        }
         let needed = if *variable == self.upstream {
             format!("the response of {upstream}")
         } else {
@@ -60,6 +63,7 @@ impl DependencyFailure {
             RootCause::Failed => "failed",
             RootCause::Missing => "did not answer with it",
             RootCause::NotInFeed => "had no value from a feed, a state or a setup",
+            RootCause::Expired => "had only an expired value of a setup",
             RootCause::Declined => "declined to run",
             RootCause::Invalid => "made no valid request",
             RootCause::NotDrawn => "was not drawn",

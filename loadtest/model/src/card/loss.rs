@@ -169,6 +169,12 @@ fn count_skips(
                 RootCause::NotInFeed => format!(
                     "{root} lacking a value of its own left {name} without {variable} in {times}"
                 ),
+                RootCause::Expired if cause.step == step => {
+                    format!("{name} had only an expired {variable} in {times}")
+                }
+                RootCause::Expired => format!(
+                    "an expired value that {root} needed left {name} without {variable} in {times}"
+                ),
                 RootCause::Declined if cause.step == step => {
                     format!("{name} declined to run in {times}")
                 }

@@ -22,6 +22,8 @@ pub enum RootCause {
     Missing,
     /// The row of a feed, a state or a setup lacks the value; the step is the one that needed it.
     NotInFeed,
+    /// The value of a setup has expired and could not be fetched again; the step is the one that needed it.
+    Expired,
     /// Its function returned `None` or `Err`.
     Declined,
     /// The values made an invalid request.
@@ -44,6 +46,7 @@ impl fmt::Display for RootCause {
         f.write_str(match self {
             Self::Failed => "failed",
             Self::Missing | Self::NotInFeed => "missing",
+            Self::Expired => "expired",
             Self::Declined => "declined",
             Self::Invalid => "invalid",
             Self::NotDrawn => "not drawn",

@@ -5,6 +5,7 @@ mod placement;
 mod progress;
 mod renewal;
 mod sampled;
+mod setups;
 mod sockets;
 mod step;
 

@@ -1,4 +1,4 @@
-//! Steps that run `once` and whose answers are stale: they run again, and so does a step that was refused for it.
+//! Steps that run `once`, and setups, whose values are stale: they run again, and so does a step that was refused for it.
 
 use super::super::request_loop::{AttemptEnd, AttemptSummary};
 use super::VirtualUser;
@@ -22,9 +22,15 @@ pub(super) fn expire_once(
     }
 }
 
+/// Returns the status for which a step was refused.
+fn refused_status(attempt: &AttemptSummary) -> Option<u16> {
+    let status = attempt.result.as_ref().err()?.status?;
+    Some(status.as_u16())
+}
+
 impl<T: Transport> VirtualUser<T> {
-    /// Runs those `once` steps again of which a step says that their answers are stale, and then the step itself, if that
-    /// was refused for it.
+    /// Runs those setups and `once` steps again of which a step says that their values are stale, and then the step itself,
+    /// if that was refused for it.
     pub(super) async fn renew_and_resend<P: RequestPlacement, O: IterationObserver>(
         &mut self,
         context: &StepContext<'_>,
@@ -41,7 +47,10 @@ impl<T: Transport> VirtualUser<T> {
         // The first request of the journey has been sent.
         let start_delay = progress.start_delay.take();
         let begun = Instant::now();
-        let stale = self.give_back(step, refused.as_deref());
+        let status = refused.as_deref().and_then(refused_status);
+        // Before the steps that run again, which may use them.
+        let has_new_setups = self.renew_setups(step, status, progress).await;
+        let stale = self.give_back(step, status);
         for &renewed in &stale {
             let def = &self.scenario.definition.steps[renewed];
             let (trace, sampled) = (context.trace, context.sampled);
@@ -55,18 +64,50 @@ impl<T: Transport> VirtualUser<T> {
             if let ControlFlow::Break(StepBreak::CutOff) = step_over {
                 return ControlFlow::Break(StepBreak::CutOff);
             }
-            // One that is refused itself has failed.
+            // One that is refused itself has failed, unless a setup that it uses has a new value.
             if let Some(attempt) = self.refused.take() {
-                let settled = self.settle_attempt(&context, progress, *attempt);
-                self.end_request_step(&context, progress, settled, observer);
+                let begun = Instant::now();
+                let status = refused_status(&attempt);
+                let is_new = self.renew_setups(renewed, status, progress).await;
+                let sent = self.resend_refused::<P, O>(
+                    &context,
+                    progress,
+                    observer,
+                    (*attempt, is_new.then_some(begun)),
+                );
+                if let ControlFlow::Break(StepBreak::CutOff) = sent.await {
+                    return ControlFlow::Break(StepBreak::CutOff);
+                }
             }
         }
         let Some(refused) = refused else {
             return ControlFlow::Continue(true);
         };
         progress.start_delay = start_delay;
-        let mut attempt = *refused;
-        if !stale.is_empty() && self.fill_request(context).is_ok() {
+        let is_new = has_new_setups || !stale.is_empty();
+        let attempt = (*refused, is_new.then_some(begun));
+        self.resend_refused::<P, O>(context, progress, observer, attempt)
+            .await
+    }
+
+    /// Sends a step that was refused once more, if new values of what it uses have been fetched since the time beside the
+    /// attempt; and ends it.
+    async fn resend_refused<P: RequestPlacement, O: IterationObserver>(
+        &mut self,
+        context: &StepContext<'_>,
+        progress: &mut IterationProgress,
+        observer: &mut O,
+        (mut attempt, renewed_since): (AttemptSummary, Option<Instant>),
+    ) -> ControlFlow<StepBreak, bool> {
+        let StepContext {
+            step,
+            window,
+            state,
+            ..
+        } = *context;
+        if let Some(begun) = renewed_since
+            && self.fill_request(context).is_ok()
+        {
             let renewing = begun.elapsed();
             let mut again =
                 P::place(self.request_loop(context, observer).send_until_settled()).await;
@@ -85,12 +126,11 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Has those `once` steps run again whose answers a step uses, and with them what was derived from these; of a step that
-    /// was `refused`, those which say so. Returns the ones that are due now.
-    fn give_back(&mut self, step: usize, refused: Option<&AttemptSummary>) -> Vec<usize> {
+    /// answered with `status`, those which say so. Returns the ones that are due now.
+    fn give_back(&mut self, step: usize, status: Option<u16>) -> Vec<usize> {
         let definition = &self.scenario.definition;
-        let status = refused.and_then(|attempt| attempt.result.as_ref().err()?.status);
         let stale = definition.sources(step, |def| match status {
-            Some(status) => def.refreshes_on(status.as_u16()),
+            Some(status) => def.refreshes_on(status),
             None => def.once,
         });
         let before = self.completed_once.clone();

@@ -93,9 +93,9 @@ impl<'a> StepContext<'a> {
 pub(super) enum StepBreak {
     /// The end of the run, which ends the journey.
     CutOff,
-    /// The answer, with a status after which a `once` step runs again, and then this one.
+    /// The answer, with a status after which a `once` step or a setup runs again, and then this one.
     Refused,
-    /// Its error, by which a `once` step runs again; the step is counted.
+    /// Its error, by which a `once` step or a setup runs again; the step is counted.
     Stale,
 }
 
@@ -135,7 +135,13 @@ impl<T: Transport> VirtualUser<T> {
             ..
         } = *context;
         let mut timing = None;
-        let outcome = match self.build_request(context, progress.stopped, O::FORCES_ALL_STEPS) {
+        let drawn = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS);
+        if drawn.is_ok()
+            && let Some(fetched) = self.await_setups(step, progress)
+        {
+            fetched.await;
+        }
+        let outcome = match drawn.and_then(|()| self.fill_request(context)) {
             Ok(()) => {
                 progress.paused += state.wait_at_rendezvous(step).await;
                 let mut sender = self.request_loop(context, observer);
@@ -300,6 +306,9 @@ impl<T: Transport> VirtualUser<T> {
                 });
                 let executed = progress.record_step(context, &outcome, None, observer);
                 return ControlFlow::Continue(executed);
+            }
+            if let Some(fetched) = self.await_setups(step, progress) {
+                fetched.await;
             }
             progress.paused += state.wait_at_rendezvous(step).await;
             let (ran, mut account) = self.run_with_client(context, O::KEPT_EXCHANGES).await;
@@ -550,17 +559,6 @@ impl<T: Transport> VirtualUser<T> {
             Some(cause) => Err(self.skip_or_fail_unmet(context, Unmet::Stopped { cause })),
             None => Ok(()),
         }
-    }
-
-    /// Draws the step and builds its request, or says why there is none.
-    fn build_request(
-        &mut self,
-        context: &StepContext<'_>,
-        stopped: Option<Cause>,
-        always: bool,
-    ) -> Result<(), StepOutcome> {
-        self.draw_step(context, stopped, always)?;
-        self.fill_request(context)
     }
 
     /// Builds the request of a step, or says why there is none.

@@ -263,7 +263,8 @@ impl DependencyTally {
 
     /// The feed, state or setup that lacks the value, where it is no step: what the variable begins with.
     pub fn feed(&self) -> Option<&str> {
-        let is_feed = self.cause.root == RootCause::NotInFeed && self.cause.step == self.step;
+        let is_root = matches!(self.cause.root, RootCause::NotInFeed | RootCause::Expired);
+        let is_feed = is_root && self.cause.step == self.step;
         let variable = self.variable.as_deref().filter(|_| is_feed)?;
         variable.split(['.', '[']).next()
     }
