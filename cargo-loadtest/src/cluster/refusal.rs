@@ -72,7 +72,7 @@ pub(super) fn explain_refusal(address: &ClusterAddress, error: &ConnectError) ->
         Some(TlsError::InvalidMessage(_)) => {
             return failure(
                 format!("the server at `{url}` does not speak TLS"),
-                "give it a certificate; `nats://` is for servers of this machine alone",
+                "give it a certificate; `nats://` is only for servers on this machine",
             );
         }
         Some(TlsError::InvalidCertificate(_)) => {

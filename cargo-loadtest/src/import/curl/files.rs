@@ -70,7 +70,7 @@ impl DataSource<'_> {
             return self.files.read(name, span);
         }
         self.stdin.map(<[u8]>::to_vec).ok_or_else(|| {
-            let words = "this reads the standard input, of which there is none";
+            let words = "this reads the standard input, but there is none";
             let help = "write the data into the command, or into a here-document `<<END`";
             Mistake::new(span.clone(), words).help(help)
         })
@@ -79,7 +79,7 @@ impl DataSource<'_> {
     /// Reads a file of text.
     pub(super) fn read_text(&self, name: &str, span: &Span) -> Result<String, Mistake> {
         String::from_utf8(self.read(name, span)?)
-            .map_err(|_| Mistake::new(span.clone(), "this file is no text in UTF-8"))
+            .map_err(|_| Mistake::new(span.clone(), "this file is not text in UTF-8"))
     }
 
     /// Reads the value of `-d`, of `--data-binary` or `--json`.

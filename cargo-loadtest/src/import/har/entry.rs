@@ -189,7 +189,7 @@ fn dropped(span: &Span, method: &str, url: &str, reason: &str) -> Dropped {
 fn parse_url(method: &str, text: &str, span: &Span) -> Result<(Url, bool), SkippedEntry> {
     let dropped = |reason| SkippedEntry::Dropped(dropped(span, method, text, reason));
     if method.eq_ignore_ascii_case("CONNECT") {
-        return Err(dropped("tunnels of a proxy"));
+        return Err(dropped("proxy tunnels"));
     }
     let (scheme, rest) = text.split_once(':').unwrap_or_default();
     let (text, is_websocket) = match scheme.to_ascii_lowercase().as_str() {

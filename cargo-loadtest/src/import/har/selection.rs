@@ -108,7 +108,7 @@ pub(super) fn find_entries<'a>(root: &'a Node<'a>) -> Result<&'a Node<'a>, Mista
             let place = log
                 .name("entries")
                 .unwrap_or_else(|| document::told_by(root));
-            let words = "this is no archive of requests (HAR): it has no list `log.entries`";
+            let words = "this is not an archive of requests (HAR): it has no list `log.entries`";
             Mistake::new(place, words).help(
             "export one with the network tools of a browser: \"Save all as HAR\", \"Export HAR\"",
         )
