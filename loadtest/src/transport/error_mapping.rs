@@ -129,7 +129,7 @@ fn named_handshake_failure(name: &str, error: &io::Error, words: Option<&str>) -
         }
         _ if error
             .get_ref()
-            .is_some_and(|inner| inner.is::<UnknownClient>()) =>
+            .is_some_and(<dyn std::error::Error + Send + Sync>::is::<UnknownClient>) =>
         {
             UNKNOWN_CLIENT_HELP
         }
@@ -178,7 +178,7 @@ const CLIENT_CERTIFICATE_HELP: &str = "; the target asks for a client certificat
 /// Help where a server asked for a certificate of the client, and then closed the connection without a word.
 const UNKNOWN_CLIENT_HELP: &str = "; it had asked for a certificate of the client: `identity = \"certs/client.pem\"` with one that it trusts";
 
-/// Help where a server says no more than that it does not like what it was offered, as BoringSSL does under TLS 1.2
+/// Help where a server says no more than that it does not like what it was offered, as `BoringSSL` does under TLS 1.2
 /// where the client has no certificate.
 const HANDSHAKE_FAILURE_HELP: &str = "; the target may want to know the client, `identity = \"certs/client.pem\"`, or accepts none of the ciphers that \
      are offered";
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
     }
 
-    /// BoringSSL sends the first under TLS 1.3, after the handshake, and the second under TLS 1.2, within it.
+    /// `BoringSSL` sends the first under TLS 1.3, after the handshake, and the second under TLS 1.2, within it.
     #[test]
     fn a_server_that_refuses_a_client_without_a_certificate_is_told_how_to_show_one() {
         for (alert, help) in [

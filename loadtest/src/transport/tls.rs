@@ -187,7 +187,7 @@ impl TlsConfig {
                 if wants_identity
                     && !error
                         .get_ref()
-                        .is_some_and(|inner| inner.is::<rustls::Error>()) =>
+                        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) =>
             {
                 Err(io::Error::new(error.kind(), UnknownClient(error)))
             }

@@ -340,10 +340,10 @@ fn parse_term_option(
     match name.as_str() {
         "ramp_up" => term.ramp_up = Some(parse_duration(input)?),
         "spawn" => {
-            let span = input.span();
+            let place = input.span();
             let spawn = parse_rate(input)?;
             if spawn <= 0.0 {
-                return Err(syn::Error::new(span, SPAWN));
+                return Err(syn::Error::new(place, SPAWN));
             }
             term.spawn = Some(spawn);
         }

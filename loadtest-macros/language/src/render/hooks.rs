@@ -51,29 +51,7 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
         let (held, value) = (held_ident(at), setup_ident(at));
         quote!(#held: __shared.#value.hold(),)
     });
-    let redirects = scenario_redirects(resolved);
-    let teardowns = resolved.teardowns.iter().map(|teardown| {
-        let name = at_call_site(&teardown.ident);
-        let net = render_net(&teardown.arguments);
-        let given = render_arguments(&teardown.arguments, resolved, setup_in_shared(resolved));
-        let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
-        let verdict = quote!(<#returned as ::loadtest::__private::TeardownReturn>::into_teardown);
-        let run = if teardown.is_async {
-            quote! {
-                ::loadtest::__private::run_async_teardown(
-                    __context,
-                    #redirects,
-                    async |__http: &mut ::loadtest::__private::Http| {
-                        #net
-                        #verdict(#name(#given).await)
-                    },
-                )
-            }
-        } else {
-            quote!(#verdict(#name(#given)))
-        };
-        quote!((#label, &|| #run))
-    });
+    let teardowns = render_teardowns(resolved);
     quote! {
         fn __prepare(
             __context: &::loadtest::__private::SetupContext,
@@ -113,6 +91,33 @@ pub(super) fn render_hooks(resolved: &ResolvedScenario) -> TokenStream {
             ::loadtest::__private::run_teardowns(&[#(#teardowns),*])
         }
     }
+}
+
+/// Renders a label and a call for each teardown, in source order.
+fn render_teardowns(resolved: &ResolvedScenario) -> impl Iterator<Item = TokenStream> {
+    let redirects = scenario_redirects(resolved);
+    resolved.teardowns.iter().map(move |teardown| {
+        let name = at_call_site(&teardown.ident);
+        let net = render_net(&teardown.arguments);
+        let given = render_arguments(&teardown.arguments, resolved, setup_in_shared(resolved));
+        let (label, returned) = (&teardown.name, type_in_turbofish(&teardown.returned));
+        let verdict = quote!(<#returned as ::loadtest::__private::TeardownReturn>::into_teardown);
+        let run = if teardown.is_async {
+            quote! {
+                ::loadtest::__private::run_async_teardown(
+                    __context,
+                    #redirects,
+                    async |__http: &mut ::loadtest::__private::Http| {
+                        #net
+                        #verdict(#name(#given).await)
+                    },
+                )
+            }
+        } else {
+            quote!(#verdict(#name(#given)))
+        };
+        quote!((#label, &|| #run))
+    })
 }
 
 /// The setups and the feeds, in source order.
