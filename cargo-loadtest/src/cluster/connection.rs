@@ -230,12 +230,16 @@ pub(super) async fn make_stream(client: &Client, config: StreamConfig) -> Result
         Err(_) => format!("no answer in {}", format_span(ANSWER_LIMIT)),
     };
     let keeps_streams = client.server_info().jetstream;
-    let error = Error::failure(format!("the NATS server keeps no stream: {reason}"));
-    Err(error.with_help(if keeps_streams {
-        "let the user of the controller publish to `$JS.API.>` and subscribe to `_INBOX.>`; its account needs JetStream"
+    let (whose, help) = if keeps_streams {
+        (
+            " of this user",
+            "let the user of the controller publish to `$JS.API.>` and subscribe to `_INBOX.>`; its account needs JetStream",
+        )
     } else {
-        "start it with JetStream: `nats-server -js -sd FOLDER`"
-    }))
+        ("", "start it with JetStream: `nats-server -js -sd FOLDER`")
+    };
+    let message = format!("the NATS server keeps no stream{whose}: {reason}");
+    Err(Error::failure(message).with_help(help))
 }
 
 fn is_current(version: &str) -> bool {

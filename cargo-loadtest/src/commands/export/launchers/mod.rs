@@ -117,9 +117,8 @@ impl LauncherCommand {
                     values.format_base_url(|url| format!("      {BASE_URL_VARIABLE}: {url}\n"));
                 // A key without a value has that of the environment in which Compose is started.
                 let secrets = scenario.secrets.iter();
-                let secrets: String = secrets
-                    .map(|name| format!("      {}:\n", quote_yaml_text(name)))
-                    .collect();
+                let secrets = secrets.map(|name| format!("      {}:\n", quote_yaml_text(name)));
+                let secrets = secrets.collect::<Vec<_>>().concat();
                 values.fill_yaml(
                     COMPOSE,
                     &[
