@@ -116,6 +116,9 @@ fn named_handshake_failure(name: &str, error: &io::Error, words: Option<&str>) -
         _ if error.kind() == io::ErrorKind::TimedOut => ErrorKind::TlsTimeout,
         _ => ErrorKind::TlsProtocol,
     };
+    let unknown_client = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<UnknownClient>());
     let remedy = match tls {
         Some(rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol)) => {
             "; the target speaks another version of HTTP: leave out `http = ..`, so that it chooses"
@@ -127,12 +130,7 @@ fn named_handshake_failure(name: &str, error: &io::Error, words: Option<&str>) -
         Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
             "; the target does not seem to speak TLS there: is it `http://`?"
         }
-        _ if error
-            .get_ref()
-            .is_some_and(|inner| inner.is::<UnknownClient>()) =>
-        {
-            UNKNOWN_CLIENT_HELP
-        }
+        _ if unknown_client.is_some() => UNKNOWN_CLIENT_HELP,
         _ if kind == ErrorKind::TlsUntrusted => {
             "; name the certificate to trust: `ca = \"certs/ca.pem\"`"
         }
@@ -178,7 +176,7 @@ const CLIENT_CERTIFICATE_HELP: &str = "; the target wants to know the client: `i
 /// Help where a server asked for a certificate of the client, and then closed the connection without a word.
 const UNKNOWN_CLIENT_HELP: &str = "; it had asked for a certificate of the client: `identity = \"certs/client.pem\"` with one that it trusts";
 
-/// Help where a server says no more than that it does not like what it was offered, as BoringSSL does under TLS 1.2
+/// Help where a server says no more than that it does not like what it was offered, as `BoringSSL` does under TLS 1.2
 /// where the client has no certificate.
 const HANDSHAKE_FAILURE_HELP: &str = "; the target may want to know the client, `identity = \"certs/client.pem\"`, or accepts none of the ciphers that \
      are offered";
@@ -419,7 +417,7 @@ mod tests {
         assert_eq!(kind(Errno::ECONNRESET), ErrorKind::TlsProtocol);
     }
 
-    /// BoringSSL sends the first under TLS 1.3, after the handshake, and the second under TLS 1.2, within it.
+    /// `BoringSSL` sends the first under TLS 1.3, after the handshake, and the second under TLS 1.2, within it.
     #[test]
     fn a_server_that_refuses_a_client_without_a_certificate_is_told_how_to_show_one() {
         for (alert, help) in [

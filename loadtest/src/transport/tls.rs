@@ -185,9 +185,10 @@ impl TlsConfig {
             // TLS has no words of its own for it, as an alert has.
             Err(error)
                 if wants_identity
-                    && !error
+                    && error
                         .get_ref()
-                        .is_some_and(|inner| inner.is::<rustls::Error>()) =>
+                        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+                        .is_none() =>
             {
                 Err(io::Error::new(error.kind(), UnknownClient(error)))
             }

@@ -341,11 +341,11 @@ fn parse_term_option(
         "ramp_up" => term.ramp_up = Some(parse_duration(input)?),
         "spawn" => {
             let span = input.span();
-            let spawn = parse_rate(input)?;
-            if spawn <= 0.0 {
+            let rate = parse_rate(input)?;
+            if rate <= 0.0 {
                 return Err(syn::Error::new(span, SPAWN));
             }
-            term.spawn = Some(spawn);
+            term.spawn = Some(rate);
         }
         "for" => term.duration = Some(parse_duration(input)?),
         "warm_up" => term.warm_up = Some(parse_duration(input)?),

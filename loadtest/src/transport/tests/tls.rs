@@ -254,7 +254,7 @@ fn a_server_that_wants_to_know_the_client_is_shown_its_certificate() {
     assert_eq!(server.requests(), 1);
 }
 
-/// So do servers of gRPC, which do not send the alert of their BoringSSL.
+/// So do servers of gRPC, which do not send the alert of their `BoringSSL`.
 #[test]
 fn a_server_that_closes_in_silence_after_it_asked_who_the_client_is_is_explained() {
     let ours = Authority::new();
