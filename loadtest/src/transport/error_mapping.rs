@@ -129,7 +129,7 @@ fn named_handshake_failure(name: &str, error: &io::Error, words: Option<&str>) -
         }
         _ if error
             .get_ref()
-            .is_some_and(<dyn std::error::Error + Send + Sync>::is::<UnknownClient>) =>
+            .is_some_and(<dyn Error + Send + Sync>::is::<UnknownClient>) =>
         {
             UNKNOWN_CLIENT_HELP
         }

@@ -185,9 +185,9 @@ impl TlsConfig {
             // TLS has no words of its own for it, as an alert has.
             Err(error)
                 if wants_identity
-                    && !error
-                        .get_ref()
-                        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) =>
+                    && !error.get_ref().is_some_and(
+                        <dyn std::error::Error + Send + Sync>::is::<rustls::Error>,
+                    ) =>
             {
                 Err(io::Error::new(error.kind(), UnknownClient(error)))
             }
