@@ -443,6 +443,11 @@ mod tests {
                 assert!(words.contains(identity) && words.ends_with(help), "{words}");
             }
         }
+        let closed = io::Error::from(io::ErrorKind::UnexpectedEof);
+        let closed = io::Error::new(closed.kind(), UnknownClient(closed));
+        let words = "the TLS handshake failed: unexpected end of file; it had asked for a certificate of the client: \
+                     `identity = \"certs/client.pem\"` with one that it trusts";
+        assert_eq!(handshake_failure(&closed).message, words);
         let alert = rustls::Error::AlertReceived(AlertDescription::InternalError);
         let failed = handshake_failure(&io::Error::new(io::ErrorKind::InvalidData, alert));
         let words = "the TLS handshake failed: received fatal alert: InternalError";

@@ -43,7 +43,7 @@ pub(super) struct OpenedTls {
 /// A handshake that broke off after the server had asked for a certificate of the client.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct UnknownClient(io::Error);
+pub(super) struct UnknownClient(pub(super) io::Error);
 
 /// Shows the certificate of the client, if there is one, and notes that it was asked for: some servers refuse a client
 /// without one by closing the connection, and say nothing.
