@@ -163,7 +163,7 @@ fn unusable_flags_are_refused_before_anything_is_built() {
         ("--duration 5parsecs", "--duration"),
         ("--users 0", "at least 1 user"),
         ("--users -1", "is not a number of users"),
-        ("--rate -5/s", "is no rate"),
+        ("--rate -5/s", "is not a rate"),
         ("--rate 2000000/s", "at most `1000000/s`"),
         ("--duration 99999999999h", "at most 30 days"),
         ("--min-grade Z", "is not a grade; available: A+, A"),

@@ -20,6 +20,7 @@ type Wait = (
 /// In the order of a run. Deadlines that a scenario, a file or an option sets have the value that they have without.
 #[rustfmt::skip]
 const WAITS: &[Wait] = &[
+    (RUN, "chain/renewed_setup.rs", "FETCH_LIMIT", "a setup that is fetched again during the load", "it counts as failed, and the old value is used while it is valid"),
     (TOOL, "session/mod.rs", "LIST_LIMIT", "a load test that lists its scenarios", "the command fails"),
     (RUN, "harness/permission.rs", "FETCH_TIMEOUT", "the file of a target that permits the test", "the run does not begin, or ends"),
     (RUN, "targets/own/serve.rs", "START_TIMEOUT", "a target within the load test, to listen", "the setup fails"),

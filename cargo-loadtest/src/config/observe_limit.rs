@@ -185,7 +185,7 @@ mod tests {
     fn what_is_no_limit_is_told_with_what_to_write() {
         for (text, unit, told) in [
             ("", "", "is not a limit; write `max < 3.5`"),
-            ("3.5", "", "is no limit"),
+            ("3.5", "", "is not a limit"),
             (
                 "p95 < 3",
                 "",

@@ -117,7 +117,7 @@ fn what_is_something_else_is_refused_where_it_shows() {
         ("har", "not an archive of requests"),
         ("openapi", "not an OpenAPI document"),
         ("postman", "not a Postman collection"),
-        ("environment", "no environment"),
+        ("environment", "not an environment"),
     ] {
         check(
             from,
@@ -158,8 +158,8 @@ fn what_is_something_else_is_refused_where_it_shows() {
     check(
         "environment",
         &[
-            (har, "", "no environment"),
-            (collection, "", "no environment"),
+            (har, "", "not an environment"),
+            (collection, "", "not an environment"),
         ],
     );
 }
@@ -412,12 +412,12 @@ fn refusals_of_descriptions() {
             (
                 "openapi: 3.0.0\n«servers: [{url: http://h}]\npaths: {/a: {get: {}}}",
                 "--base-url ftp://h",
-                "`--base-url` is no URL",
+                "`--base-url` is not a URL",
             ),
             (
                 "swagger: '2.0'\n«host: h\npaths: {/a: {get: {}}}",
                 "--base-url x",
-                "is no URL",
+                "is not a URL",
             ),
             (
                 "«openapi: 3.0.0\npaths: {/a: {get: {}}}",
@@ -523,7 +523,7 @@ fn refusals_of_collections() {
                 "`values` is an object",
             ),
             ("{\"id\": 1, \"values\": «7}", "", "`values` is a number"),
-            ("{«\"item\": []}", "", "no environment"),
+            ("{«\"item\": []}", "", "not an environment"),
         ],
     );
 }

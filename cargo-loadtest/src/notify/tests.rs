@@ -307,7 +307,7 @@ fn a_url_may_come_from_the_environment() {
     for (held, told) in [
         (None, "holds nothing"),
         (Some(""), "holds nothing"),
-        (Some("hooks.example/hush"), "is no URL"),
+        (Some("hooks.example/hush"), "is not a URL"),
         (Some("ftp://hooks.example/hush"), "starts with neither"),
     ] {
         let error = new(held).unwrap_err().concat();

@@ -323,7 +323,7 @@ mod tests {
         let failure = encoding(&["gzip"]).decode(b"plain").unwrap_err();
         assert_eq!(failure.kind, ErrorKind::BodyDecode);
         assert!(
-            failure.message.contains("no `gzip` data"),
+            failure.message.contains("not `gzip` data"),
             "{}",
             failure.message
         );

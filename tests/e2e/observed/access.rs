@@ -106,7 +106,7 @@ fn what_is_wrong_with_a_source_is_told_before_the_run() {
         ),
         (
             source("a", &page.url(), "jobs", ", limit = \"p95 < 3\""),
-            "is a limit of `p95`, which is no figure",
+            "is a limit of `p95`, which is not a statistic",
         ),
         (
             source("a", &page.url(), "jobs", ", lmit = \"max < 3\""),

@@ -141,7 +141,7 @@ fn a_condition_of_a_search_has_to_be_on_what_is_observed() {
         .says(&[
             "no observed figure has the name `quue`; did you mean `queue`?",
             "there is `queue`, `target cpu`, `target memory`",
-            "`p95 < 1` is a limit of `p95`, which is no figure",
+            "`p95 < 1` is a limit of `p95`, which is not a statistic",
         ]);
     let unanswered = format!("observe `queue`, {}: 503 Service Unavailable", page.url());
     search("observed(queue).max < 8")

@@ -106,7 +106,7 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         ),
         (
             format!("{NODE}metrics = [{{ family = \"a\", as = \"speed\" }}]\n"),
-            "is no way to read a value; there is `value` and `rate`",
+            "is not a way to read a value; there is `value` and `rate`",
         ),
         (
             format!("{NODE}metrics = [{{ family = \"a\", where = {{ mode = \"/user(/\" }} }}]\n"),
@@ -114,7 +114,7 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         ),
         (
             "[[observe]]\nprocess = \"cpus\"\nlimit = \"max < 3\"\n".to_owned(),
-            "is no figure of a process; did you mean `cpu`?",
+            "is not a figure of a process; did you mean `cpu`?",
         ),
         (
             "[[observe]]\nprocess = \"threads\"\nper = \"request\"\n".to_owned(),
@@ -126,7 +126,7 @@ fn what_is_wrong_with_a_source_is_told_with_its_line() {
         ),
         (
             format!("{DATABASE}per = \"second\"\n"),
-            "is no unit to divide by; there is `request`",
+            "is not a unit to divide by; there is `request`",
         ),
         (
             format!(
@@ -148,7 +148,7 @@ fn what_is_wrong_with_a_value_is_told_without_its_secrets() {
     for (text, told) in [
         (
             format!("{DATABASE}limit = \"p95 < 3\"\n"),
-            "line 6: `limit = \"p95 < 3\"` is a limit of `p95`, which is no figure",
+            "line 6: `limit = \"p95 < 3\"` is a limit of `p95`, which is not a statistic",
         ),
         (
             format!("{DATABASE}limit = \"max < 80%\"\n"),

@@ -77,7 +77,7 @@ fn traces_are_read_and_what_is_wrong_is_told_with_what_to_write_instead() {
         ),
         (
             "link = \"http://h/{trace}\"",
-            "unknown placeholder `{trace}`; there is `{trace_id}`",
+            "unknown placeholder `{trace}`; available: `{trace_id}`",
         ),
         (
             "link = \"http://ada:pw@h/{trace_id}\"",
@@ -128,7 +128,7 @@ fn a_mistaken_webhook_is_told_without_its_url_or_key() {
     for (line, told) in [
         (
             "url = \"hooks.example/T0SECRET\"",
-            "line 2: `url` is no URL",
+            "line 2: `url` is not a URL",
         ),
         (
             "url = \"ftp://hooks.example/T0SECRET\"",
@@ -206,7 +206,7 @@ fn every_mistaken_default_of_run_is_told() {
             "baseline = \"../main\"",
             "it has characters other than letters, digits, `-`, `_` and `.`; write for example",
         ),
-        ("seed = -1", "`seed = -1` is no seed"),
+        ("seed = -1", "`seed = -1` is not a seed"),
         (
             "seed = \"7\"",
             "`seed` is a whole number, not string; write `seed = 7`",
@@ -373,7 +373,7 @@ fn members_and_plan_are_read() {
             "members = [\"ada\"]",
             "line 2: `organisation.members` is a table; write",
         ),
-        ("members = {}", "names nobody"),
+        ("members = {}", "is empty; write"),
         (
             "members.ada = \"teser\"",
             "line 2: `teser` is not a level; did you mean `tester`?",
@@ -491,7 +491,7 @@ fn what_is_wrong_with_a_sink_is_told_with_its_line_and_without_its_secrets() {
         ),
         (
             "format = \"otlp\"\nurl = \"collector/hush\"",
-            "`url` is no URL",
+            "`url` is not a URL",
         ),
         (
             "format = \"otlp\"\nurl = \"ftp://c/hush\"",

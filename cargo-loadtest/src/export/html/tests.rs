@@ -109,7 +109,7 @@ fn every_kind_of_card_renders() {
         (sample::empty(), "NOTHING MEASURED"),
         (sample::single(), "PASSED"),
         (sample::invalid(), "INVALID"),
-        (sample::stuck(), "did not give its thread back"),
+        (sample::stuck(), "did not return its thread"),
         (sample::doomed(), "is stricter"),
         (sample::sender(), "receipt"),
         (sample::own_metrics(), "sold_out"),

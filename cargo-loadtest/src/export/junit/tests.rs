@@ -296,7 +296,7 @@ fn what_never_ran_is_skipped_with_the_reason() {
 #[test]
 fn a_verdict_that_is_no_threshold_is_an_error() {
     for (report, says) in [
-        (sample::interrupted(), "stopped before its end"),
+        (sample::interrupted(), "stopped early"),
         (sample::empty(), "no iteration started"),
         (sample::stuck(), "did not return its thread"),
         (sample::nothing_run(), "`SHOP_TOKEN` is not set"),

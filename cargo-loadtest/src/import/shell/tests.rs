@@ -74,7 +74,7 @@ fn what_comes_of_variables_is_bounded() {
         let mut lookup = |_: &str| None;
         let mut variables = ShellVariables::new("", Some(&mut lookup));
         let mistake = read_commands(&text, &mut variables, &mut Vec::new()).unwrap_err();
-        assert!(mistake.words.contains("more than 16 MiB"), "{mistake:?}");
+        assert!(mistake.words.contains("exceed 16 MiB"), "{mistake:?}");
         let before = &text[..mistake.span.start];
         assert_eq!(before.matches('\n').count() + 1, line);
         assert!(variables.spent <= variables::MOST_BYTES * 2);

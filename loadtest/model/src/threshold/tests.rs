@@ -508,7 +508,12 @@ fn mistakes_are_marked_at_their_words() {
             "later",
             "`or abort after 30s`",
         ),
-        ("errors < 1% or abort after 0s", step, "0s", "is no delay"),
+        (
+            "errors < 1% or abort after 0s",
+            step,
+            "0s",
+            "is not a delay",
+        ),
         (
             "count(a) > 1 or abort",
             journey,

@@ -205,7 +205,7 @@ mod tests {
             ("http://h/trace", "has no placeholder"),
             (
                 "http://h/{traceid}",
-                "unknown placeholder `{traceid}`; there is `{trace_id}`",
+                "unknown placeholder `{traceid}`; available: `{trace_id}`",
             ),
         ] {
             let mistake = check_link(link).unwrap_err();

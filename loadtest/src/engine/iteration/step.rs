@@ -135,13 +135,16 @@ impl<T: Transport> VirtualUser<T> {
             ..
         } = *context;
         let mut timing = None;
-        let drawn = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS);
-        if drawn.is_ok()
-            && let Some(fetched) = self.await_setups(step, progress)
-        {
-            fetched.await;
-        }
-        let outcome = match drawn.and_then(|()| self.fill_request(context)) {
+        let filled =
+            if let Err(outcome) = self.draw_step(context, progress.stopped, O::FORCES_ALL_STEPS) {
+                Err(outcome)
+            } else {
+                if let Some(fetched) = self.await_setups(step, progress) {
+                    fetched.await;
+                }
+                self.fill_request(context)
+            };
+        let outcome = match filled {
             Ok(()) => {
                 progress.paused += state.wait_at_rendezvous(step).await;
                 let mut sender = self.request_loop(context, observer);

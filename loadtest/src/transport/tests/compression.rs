@@ -108,7 +108,7 @@ fn what_cannot_be_decoded_is_told_by_its_kind() {
             ("/cut", ErrorKind::BodyDecode, "ends early"),
             ("/few", ErrorKind::BodyDecode, "other bytes after"),
             ("/many", ErrorKind::BodyDecode, "other bytes after"),
-            ("/broken", ErrorKind::BodyDecode, "no `gzip` data"),
+            ("/broken", ErrorKind::BodyDecode, "not `gzip` data"),
             ("/brotli", ErrorKind::BodyDecode, "`br`"),
             ("/bomb", ErrorKind::BodyRatio, "250 times"),
             ("/large", ErrorKind::BodyTooLarge, "16 MiB"),

@@ -49,7 +49,7 @@ fn loads_are_those_of_the_executors() {
     ] {
         let text = options(given) + &warnings_of(given).join(" ");
         assert!(
-            text.contains(written) || text.contains("made by code"),
+            text.contains(written) || text.contains("computed by code"),
             "{given}\n{text}"
         );
     }

@@ -106,19 +106,19 @@ fn what_of_a_link_is_not_followed_is_a_warning() {
         ),
         (
             "{operationId: look, parameters: {run: '$response.body#/none'}}",
-            "no value of the answer",
+            "not a value that a link can take from the answer",
         ),
         (
             "{operationId: look, parameters: {run: '$response.body#/parts'}}",
-            "no value of the answer",
+            "not a value that a link can take from the answer",
         ),
         (
             "{operationId: look, parameters: {run: '$request.path.id'}}",
-            "no value of the answer",
+            "not a value that a link can take from the answer",
         ),
         (
             "{operationId: look, parameters: {run: 'a{$response.body#/ref}'}}",
-            "no value of the answer",
+            "not a value that a link can take from the answer",
         ),
         (
             "{operationId: look, requestBody: 1}",

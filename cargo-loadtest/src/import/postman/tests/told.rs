@@ -73,7 +73,7 @@ fn what_is_said_of_a_request_is_told_at_its_part() {
         (
             "",
             r#", "body": {"mode": "graphql", "graphql": {"query": "{a}", «"variables": "x"}}"#,
-            "no JSON",
+            "not JSON",
         ),
         (
             "",
@@ -96,12 +96,12 @@ fn what_is_said_of_the_way_it_is_sent_is_told() {
         (
             r#", "protocolProfileBehavior": {"followOriginalHttpMethod": «true}"#,
             "",
-            "`followOriginalHttpMethod` is not honoured",
+            "`followOriginalHttpMethod` is not applied",
         ),
         (
             r#", "protocolProfileBehavior": {"disableCookies": «true}"#,
             "",
-            "`disableCookies` is not honoured",
+            "`disableCookies` is not applied",
         ),
         (
             r#", "protocolProfileBehavior": {"disabledSystemHeaders": «{"accept": true}}"#,
@@ -111,7 +111,7 @@ fn what_is_said_of_the_way_it_is_sent_is_told() {
         (
             r#", "protocolProfileBehavior": {"protocolVersion": «"http2"}"#,
             "",
-            "`protocolVersion` is not honoured",
+            "`protocolVersion` is not applied",
         ),
         (
             r#", "protocolProfileBehavior": {"maxRedirects": «1000}"#,
