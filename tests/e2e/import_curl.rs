@@ -136,14 +136,14 @@ fn an_import_says_what_its_package_lacks() {
     };
     import().says(&[
         "Wrote tests/pages/visit.rs",
-        "`tests/pages/visit.rs` is no load test yet",
+        "`tests/pages/visit.rs` is not a load test yet",
         "path = \"tests/pages/visit.rs\"",
         "harness = false",
     ]);
     let target = "[[test]]\nname = \"visit\"\npath = \"tests/pages/visit.rs\"\nharness = false\n";
     let manifest = format!("{PACKAGE}\n{target}");
     fs::write(folder.path().join("Cargo.toml"), manifest).expect("a file");
-    import().says_no("no load test yet");
+    import().says_no("a load test yet");
 }
 
 fn an_import_keeps_secrets_out_and_files_as_they_are() {

@@ -271,7 +271,7 @@ fn a_mistake_is_shown_in_the_file_it_is_in() {
     ]);
     import("globals.json", None, "").says(&["variables of an environment", "--environment"]);
     import("shop.json", Some("tickets.json"), "").says(&[
-        "this is no environment",
+        "this is not an environment",
         "tickets.json:2:2",
         "export the environment in Postman",
     ]);

@@ -127,7 +127,7 @@ fn a_user_has_a_password_and_a_certificate() {
             .says_no(password);
     }
     let output = list(&known, "hush-hush").exits(0);
-    output.prints(&["no agent is there"]);
+    output.prints(&["no agent is connected"]);
     let agent = Agent::within(Sandbox::with(&known), |one| {
         one.tool("agent", &option)
             .env("NATS_LOGIN", "ada:hush-hush")

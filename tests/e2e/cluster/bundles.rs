@@ -162,7 +162,7 @@ fn bytes_that_changed_on_the_server_are_refused_by_name() {
             &cluster.target,
         );
         let output = call.run().exits(1);
-        let named = format!("agent {} takes no bundle", late.name());
+        let named = format!("agent {} refuses the bundle", late.name());
         output.says(&[named.as_str(), refusal]);
     }
     assert_eq!(cluster.target.requests(), requests);

@@ -88,7 +88,7 @@ fn agents_are_listed_and_refused_by_name() {
     let (broker, server) = (Broker::start(), Server::recording(shop));
     let sandbox = Sandbox::new();
     let list = || sandbox.call().arg("agents").line(&broker.option());
-    list().run().exits(0).prints(&["no agent is there"]);
+    list().run().exits(0).prints(&["no agent is connected"]);
     let agent = Agent::start(&broker.option(), "--weight 3");
     list()
         .run()

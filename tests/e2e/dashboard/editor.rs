@@ -422,7 +422,7 @@ fn a_pasted_request_becomes_a_module_and_an_empty_scenario_a_function() {
     browser.click_on("form[action='/new/save'] button");
     wait_for_words(
         &mut browser,
-        "other requests were read since this page was shown",
+        "other requests were read since this page was opened",
     );
     assert_eq!(source(&project), LOAD);
     assert_eq!(browser.awaited(&read(&command)), 200);

@@ -62,7 +62,7 @@ fn what_is_wrong_stands_at_its_field_and_what_was_entered_stays() {
             "/new/read",
             "text=wget+http://localhost/".to_owned(),
             &[
-                "this is no curl command",
+                "this is not a curl command",
                 ">wget http://localhost/</textarea>",
             ],
         ),
@@ -115,7 +115,7 @@ fn a_load_that_cannot_be_run_is_refused_in_the_words_of_the_page() {
         ("rate=0/s", &["Rate: `0/s`", "value=\"0/s\""][..]),
         (
             "users=many&seed=x",
-            &["Users: `many` is no number", "Seed: `x` is no seed"],
+            &["Users: `many` is not a number", "Seed: `x` is not a seed"],
         ),
         ("base-url=localhost", &["Base URL: `localhost` is no URL"]),
         ("rate=5/s&users=2", &["Rate and Users exclude each other"]),
