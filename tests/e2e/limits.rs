@@ -113,9 +113,9 @@ fn what_never_came_passes_no_limit() {
     let line = "limits::misspelt --export json";
     let output = sandbox.run(line, &server).run();
     output.exits(99).prints(&[
-        "`count(sene) < 5` is on a name that was never recorded: the scenario counts `seen`",
+        "`count(sene) < 5` is on a name that was never recorded: the scenario counts",
         "nothing happened, write `vu.count(\"sene\", 0)`",
-        "the scenario times `taken`",
+        "`time(tkaen).p95 < 1 s` is on a name that was never recorded: the scenario times",
         "count(sene) has no samples, and must be < 5",
         "count(never) has no samples, and must be > 0",
     ]);

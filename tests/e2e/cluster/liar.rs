@@ -320,7 +320,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
             liar.send(&JournalLine::Start(Box::new(start)));
         },
         1,
-        "another load",
+        "a load that was not assigned",
     ),
     (
         "the part of another",
@@ -329,7 +329,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
             liar.send(&JournalLine::Start(Box::new(start)));
         },
         1,
-        "another load",
+        "a load that was not assigned",
     ),
     (
         "a journal of no scenario",

@@ -117,7 +117,10 @@ fn a_load_that_cannot_be_run_is_refused_in_the_words_of_the_page() {
             "users=many&seed=x",
             &["Users: `many` is not a number", "Seed: `x` is not a seed"],
         ),
-        ("base-url=localhost", &["Base URL: `localhost` is no URL"]),
+        (
+            "base-url=localhost",
+            &["Base URL: `localhost` is not a URL"],
+        ),
         ("rate=5/s&users=2", &["Rate and Users exclude each other"]),
         (
             "iterations=5&duration=1s",

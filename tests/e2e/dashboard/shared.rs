@@ -45,7 +45,7 @@ fn nothing_is_shared_without_members_a_header_and_a_secret() {
         .exits(2)
         .says(&["`LOADTEST_PROXY_SECRET`", "32 characters"]);
     let call = shared(&sandbox, &format!("--public-url {PUBLIC}/load"));
-    call.run().exits(2).says(&["scheme and host"]);
+    call.run().exits(2).says(&["only a scheme and a host"]);
     let call = sandbox.tool("ui", &format!("--public-url {PUBLIC}"));
     call.run().exits(2).says(&["--user-header"]);
     let call = sandbox.tool("ui", "--allow-edit");

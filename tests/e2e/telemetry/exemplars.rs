@@ -3,7 +3,7 @@
 
 use super::receivers::{Prometheus, fetch_openmetrics, free_address};
 use super::{needing, otlp, sink};
-use crate::call::Call;
+use crate::call::{Call, wait_for};
 use crate::site::{RunFolder, Sandbox, shop};
 use crate::trials;
 use libtest_mimic::Trial;
@@ -106,7 +106,10 @@ fn prometheus_leads_from_its_histograms_to_the_traces() {
     let traces = seen(&target);
     for (series, job) in [("_bucket", ""), ("", ""), ("_bucket", "scraped")] {
         let query = format!("loadtest_step_response_seconds{series}{{job=\"{job}\"}}");
-        let answer = prometheus.exemplars(&query);
+        // Prometheus keeps what it scraped after the page has sent it.
+        let answer = wait_for("exemplars", || {
+            Some(prometheus.exemplars(&query)).filter(|answer| !answer.is_empty())
+        });
         let all = answer.iter().flat_map(|one| {
             let step = &one["seriesLabels"]["step"];
             assert!(step.is_string(), "{one}");
