@@ -14,39 +14,60 @@ pub(crate) fn rows() -> Vec<Row> {
         streams(
             "Two events, and the end of the answer without the declared end",
             "data: 1\n\ndata: 2\n\n",
-            fails("stream.unfinished", "the stream ended without `[DONE]`"),
+            fails(
+                "stream.unfinished",
+                "the stream ended after 2 events without `[DONE]`; the last one: 2",
+            ),
         ),
         streams(
             "The declared end, and no event before it",
             "data: [DONE]\n\n",
-            fails("stream.unfinished", "the stream ended without an event"),
+            fails(
+                "stream.unfinished",
+                "the stream ended without an event before its end mark",
+            ),
         ),
         streams(
             "Comments, and no event",
             ": ping\n\n: ping\n\n",
-            fails("stream.unfinished", "the stream ended without `[DONE]`"),
+            fails(
+                "stream.unfinished",
+                "the stream ended after 0 events without `[DONE]`",
+            ),
         ),
         streams(
             "An event that is an error of the service",
             "data: {\"error\": {\"message\": \"no capacity\"}}\n\ndata: [DONE]\n\n",
-            fails("stream.error", "no capacity"),
+            fails(
+                "stream.error",
+                "the service failed within its stream: {\"error\": {\"message\": \"no capacity\"}}",
+            ),
         ),
         streams(
             "An event named `error`",
             "data: 1\n\nevent: error\ndata: no capacity\n\n",
-            fails("stream.error", "no capacity"),
+            fails(
+                "stream.error",
+                "the service failed within its stream: no capacity",
+            ),
         ),
         streams(
             "An event that is not JSON",
             "data: 1\n\ndata: {\n\ndata: [DONE]\n\n",
-            fails("body.decode", ""),
+            fails(
+                "body.decode",
+                "event 2: the body is not JSON: EOF while parsing an object at line 1 column 1",
+            ),
         ),
         answered(
             "A stream with the content type of a page",
             "streaming",
             "text/html",
             "<p>busy</p>",
-            fails("body.decode", ""),
+            fails(
+                "head.malformed",
+                "the answer is not a stream of events: content-type text/html; `format = events` or `format = lines` reads it as one",
+            ),
         ),
         row(
             Group::Streams,
@@ -58,7 +79,10 @@ pub(crate) fn rows() -> Vec<Row> {
                     .send(format!("{HEAD}content-length: 90\r\n\r\ndata: 1\n\ndata: "));
                 start(script.close())
             },
-            fails("body.truncated", ""),
+            fails(
+                "body.truncated",
+                "the body ended early: the connection was closed before the end",
+            ),
         ),
         row_at_once(
             Group::Streams,
@@ -68,21 +92,21 @@ pub(crate) fn rows() -> Vec<Row> {
                 let script = Script::new().read_head();
                 start(script.send(format!("{HEAD}\r\ndata: 1\n\n")).hold())
             },
-            fails("timeout.body", ""),
+            fails("timeout.event", "no event came within 3s"),
         ),
         answered(
             "A GraphQL answer with errors and status 200",
             "querying",
             "application/json",
             "{\"data\":null,\"errors\":[{\"message\":\"no page\",\"path\":[\"page\"]}]}",
-            fails("graphql.errors", "no page"),
+            fails("graphql.errors", "no page at `page`"),
         ),
         answered(
             "A GraphQL answer with neither data nor errors",
             "querying",
             "application/json",
             "{}",
-            fails("body.decode", ""),
+            fails("body.decode", "the answer has neither `data` nor `errors`"),
         ),
     ]
 }

@@ -304,13 +304,14 @@ impl StreamClock<'_> {
 /// Takes in an event, and says how the stream stands then.
 fn take_event(log: &mut EventLog, event: RawEvent, call: StreamCall<'_>) -> StreamState {
     let def = call.def;
-    if let Some(EndMark::Data(mark)) = &def.end
-        && event.data == mark.as_bytes()
-    {
-        return StreamState::Marked;
-    }
-    if call.is_graphql && event.is_complete() {
-        return StreamState::Marked;
+    let is_mark = matches!(&def.end, Some(EndMark::Data(mark)) if event.data == mark.as_bytes());
+    if is_mark || call.is_graphql && event.is_complete() {
+        if !log.events.is_empty() {
+            return StreamState::Marked;
+        }
+        // A service that produced nothing sends its mark alone.
+        let words = "the stream ended without an event before its end mark";
+        return StreamState::Failed(Failure::new(ErrorKind::StreamUnfinished, words));
     }
     if event.is_error() {
         let said = quote_short(&event).unwrap_or_default();
