@@ -1,5 +1,10 @@
 //! Streams of events, and answers of GraphQL servers, that say less than their status.
 
+#![expect(
+    clippy::too_many_lines,
+    reason = "a row of a table is several lines long"
+)]
+
 use crate::inject::{Target, row, row_at_once};
 use crate::row::{Group, Outcome, Row, fails, passes};
 use loadtest_bad_server::{BadServer, Script};
