@@ -347,7 +347,7 @@ const LIES: [(&str, Lie, i32, &str); 15] = [
             liar.client.publish(&subject, &[0, 255, 10, 13, 10, 7]);
         },
         1,
-        "cannot be read",
+        "sends unreadable data",
     ),
 ];
 
