@@ -7,6 +7,7 @@ use crate::trials;
 use libtest_mimic::Trial;
 use loadtest_tests::{Reply, Server};
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -213,6 +214,10 @@ fn a_folder_of_a_member_stands_for_it_and_the_root_for_all() {
     assert_eq!(list(&inside, "-p beta"), both[1..]);
     assert_eq!(list(&inside, "--workspace"), both);
     let elsewhere = tempfile::tempdir().expect("a folder");
+    // Cargo reads profiles above the folder it is called in: with others it would compile every library again.
+    fs::create_dir(elsewhere.path().join(".cargo")).expect("our own folder");
+    let profiles = crate::project::workspace().join(".cargo/config.toml");
+    fs::copy(profiles, elsewhere.path().join(".cargo/config.toml")).expect("our own folder");
     let manifest = project.path("crates/beta/Cargo.toml");
     let from_afar = format!("--manifest-path {}", manifest.display());
     assert_eq!(list(elsewhere.path(), &from_afar), both[1..]);
@@ -346,7 +351,7 @@ fn a_program_that_cannot_be_run_is_refused() {
         .exits(2)
         .has_one_error()
         .says(&["could not open `load-1a2b`"]);
-    std::fs::write(folder.path().join("load"), "no marker").expect("our own folder");
+    fs::write(folder.path().join("load"), "no marker").expect("our own folder");
     call("list --binary load").exits(2).has_one_error().says(&[
         "`load` is not a load test",
         "`cargo test --no-run` prints the path",

@@ -1,6 +1,6 @@
 //! The request a step returns.
 
-use super::graph::{GRAPHQL_PATH, Graph, graphql_parameters};
+use super::graph::{GRAPHQL_PATH, Graph};
 use super::socket::Socket;
 use super::write::{UNFIT_VALUE, opening_url, target, unfit_name};
 use super::{Credential, RequestBuf, RequestTarget, Unmet, form};
@@ -230,17 +230,6 @@ impl<T> Request<T> {
         self.content_type = content_type;
     }
 
-    fn with_body_in_query(mut self) -> Self {
-        self.content_type = None;
-        match serde_json::from_slice(&std::mem::take(&mut self.body)) {
-            Ok(operation) => self.query(&graphql_parameters(&operation)),
-            Err(error) => {
-                self.note(format!("the body is no operation of GraphQL: {error}"));
-                self
-            }
-        }
-    }
-
     fn set_target(&mut self, url: &str) {
         match target(url) {
             Ok(target) => self.target = target,
@@ -255,10 +244,7 @@ impl<T> Request<T> {
 
     /// Moves the request into `buffer`.
     #[doc(hidden)]
-    pub fn write(mut self, buffer: &mut RequestBuf) -> Result<(), Unmet> {
-        if self.is_graphql_by_get {
-            self = self.with_body_in_query();
-        }
+    pub fn write(self, buffer: &mut RequestBuf) -> Result<(), Unmet> {
         if let Some(reason) = self.mistake {
             return Err(Unmet::Invalid { reason });
         }
@@ -275,6 +261,9 @@ impl<T> Request<T> {
         }
         buffer.body = self.body;
         buffer.timeout = self.timeout;
+        if self.is_graphql_by_get {
+            buffer.move_graphql_to_query()?;
+        }
         Ok(())
     }
 }
@@ -332,6 +321,7 @@ impl<T> Request<Graph<T>> {
     /// ```
     pub fn by_get(mut self) -> Self {
         self.method = Method::GET;
+        self.content_type = None;
         self.is_graphql_by_get = true;
         self
     }

@@ -1,5 +1,6 @@
 //! Writes a request into the buffer of a virtual user, for generated code.
 
+use super::graph::graphql_parameters;
 use super::{RequestBuf, RequestTarget, Unmet, form};
 use crate::redact;
 use bytes::Bytes;
@@ -146,6 +147,21 @@ impl RequestBuf {
         before.extend_from_slice(text.as_bytes());
         self.body = before.into();
         self.scratch = text;
+    }
+
+    /// Moves the GraphQL operation in the body into parameters of the URL: a request by GET has no body.
+    pub fn move_graphql_to_query(&mut self) -> Result<(), Unmet> {
+        let parameters = serde_json::from_slice(&self.body)
+            .map_err(|error| format!("the body is no operation of GraphQL: {error}"))
+            .and_then(|operation| {
+                serde_urlencoded::to_string(graphql_parameters(&operation))
+                    .map_err(|error| format!("the query cannot be written: {error}"))
+            })
+            .map_err(|reason| Unmet::Invalid { reason })?;
+        self.body = Bytes::new();
+        let mut url = self.target.to_string();
+        form::append_query(&mut url, &parameters);
+        self.url(&url)
     }
 
     /// Sets the body to `text`.

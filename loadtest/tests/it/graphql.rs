@@ -461,7 +461,7 @@ fn errors_within_an_event_are_those_of_graphql() {
     );
 }
 
-/// Asks by GET, built and in an async step.
+/// Asks by GET: built, in an async step and declared.
 #[scenario]
 fn by_get() {
     #[step]
@@ -480,6 +480,13 @@ fn by_get() {
         let _cart: Graph<Cart> = request.graphql(document, &json!({ "id": 7 })).await?;
         Ok(())
     }
+
+    #[step(
+        get = "/api?v=1",
+        graphql = "query Cart($id: ID!) { cart(id: $id) { id total } }",
+        variables = { "id": {{built.response.cart.id}} },
+    )]
+    fn declared() -> Cart;
 }
 
 #[test]
@@ -488,13 +495,15 @@ fn operations_by_get_are_parameters_of_the_url() {
     assert_eq!(errors(&card), []);
     let document =
         "query=query+Cart%28%24id%3A+ID%21%29+%7B+cart%28id%3A+%24id%29+%7B+id+total+%7D+%7D";
-    let first = [
+    let expected = [
         format!(
             "/api?v=1&extensions=%7B%22persisted%22%3Atrue%7D&{document}&variables=%7B%22id%22%3A%22a%26b%22%7D"
         ),
         format!("/graphql?{document}&variables=%7B%22id%22%3A7%7D"),
+        format!("/api?v=1&{document}&variables=%7B%22id%22%3A%22c%5C%221%22%7D"),
     ];
-    for (request, target) in got.iter().zip(first) {
+    assert_eq!(got.len(), expected.len());
+    for (request, target) in got.iter().zip(expected) {
         assert_eq!((&*request.method, &*request.target), ("GET", &*target));
         assert_eq!(
             (request.body.len(), request.header("content-type")),

@@ -115,7 +115,10 @@ fn is_library_known() -> bool {
 fn a_scenario_is_understood_while_it_is_written() {
     let project = Files::single("editor", SCENARIO).create();
     // what the server builds is then there already
-    project.cargo("build --tests --quiet").run().exits(0);
+    project
+        .cargo("build --tests --quiet --profile test")
+        .run()
+        .exits(0);
     let mut editor = Editor::open(&project, "tests/load.rs");
 
     assert_eq!(editor.diagnostics(), Vec::<String>::new());

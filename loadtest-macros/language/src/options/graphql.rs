@@ -48,7 +48,7 @@ impl GraphqlOptions {
 }
 
 impl StepOptions {
-    /// Makes the request of `graphql = ".."`: a body, and the path that it is posted to unless `post` names another.
+    /// Makes the request of `graphql = ".."`: a body, and the path that it is posted to unless `post` or `get` names another.
     pub(super) fn add_graphql_request(&mut self, errors: &mut MacroErrors) {
         let Some(document) = self.graphql.document.clone() else {
             if let Some(key) = self.find_key("variables") {
@@ -66,11 +66,10 @@ impl StepOptions {
         match &self.call {
             // refused with the other bodies
             Some(call) if call.opens_websocket() => {}
-            Some(call) if call.method != "post" => {
+            Some(call) if call.method != "post" && call.method != "get" => {
                 let (method, url) = (&call.method, call.literal.value());
                 let message = format!(
-                    "a declared `graphql` is sent by POST: write `post = \"{url}\"` for `{method} = ..`; by GET a function with a \
-                     body sends it, `Request::graphql(\"..\").by_get()`"
+                    "`graphql` is sent by `post` or `get`: write `post = \"{url}\"` for `{method} = ..`"
                 );
                 errors.add_at(method.span(), message);
             }
@@ -91,6 +90,16 @@ impl StepOptions {
             return;
         }
         self.graphql.operation = self.check_document(&document, errors);
+        let label = self.graphql.operation.as_deref();
+        let is_mutation = label.is_some_and(|label| label.starts_with("mutation"));
+        if let Some(call) = &self.call
+            && is_mutation
+            && call.method == "get"
+        {
+            let url = call.literal.value();
+            let message = format!("servers refuse mutations by GET: write `post = \"{url}\"`");
+            errors.add_at(call.method.span(), message);
+        }
         let text = Template {
             span: document.span(),
             parts: vec![TemplatePart::Text(document.value())],

@@ -16,6 +16,7 @@ pub(super) fn render_body(at: usize, request: &ResolvedRequest) -> TokenStream {
         .iter()
         .any(|header| header.name == "content-type");
     let content_type = match body {
+        _ if request.is_graphql_by_get => quote!(__request.move_graphql_to_query()?;),
         ResolvedBody::Multipart { boundary, .. } if explicit => {
             quote!(__request.keep_boundary(#boundary)?;)
         }

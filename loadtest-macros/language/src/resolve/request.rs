@@ -15,6 +15,8 @@ pub(crate) struct ResolvedRequest {
     pub(crate) method: String,
     /// True for one that opens a WebSocket, whose URL may be one of `ws://`.
     pub(crate) opens_websocket: bool,
+    /// True for a GraphQL operation whose fields are parameters of the URL.
+    pub(crate) is_graphql_by_get: bool,
     pub(crate) url: Vec<RequestPiece>,
     pub(crate) headers: Vec<ResolvedHeader>,
     pub(crate) body: Option<ResolvedBody>,
@@ -187,6 +189,7 @@ pub(super) fn resolve_request(
     (errors.len() == before).then(|| ResolvedRequest {
         method: call.sent_method(),
         opens_websocket,
+        is_graphql_by_get: step.options.graphql.document.is_some() && call.method == "get",
         url,
         headers,
         body,

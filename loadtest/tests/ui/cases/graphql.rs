@@ -47,8 +47,10 @@ fn variables() {
 fn options() {
     #[step(graphql = "{ cart { id } }", json = { "id": 7 })]
     fn two_bodies() -> Cart;
-    #[step(get = "/graphql", graphql = "{ cart { id } }")]
-    fn by_get() -> Cart;
+    #[step(put = "/graphql", graphql = "{ cart { id } }")]
+    fn by_put() -> Cart;
+    #[step(get = "/graphql", graphql = "mutation Empty { empty { id } }")]
+    fn mutation_by_get() -> Cart;
     #[step(ws = "/graphql", graphql = "{ cart { id } }")]
     fn by_socket() -> Socket<Cart>;
     #[step(graphql = "{ cart { id } }", partial = true)]
