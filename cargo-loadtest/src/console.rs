@@ -7,6 +7,7 @@ use crate::process::{self, Stream};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use clap_cargo::style;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::redacted::replace_controls;
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -18,7 +19,7 @@ static IS_PLAIN: AtomicBool = AtomicBool::new(false);
 
 /// Prints a mistake in the command line, or the help, and returns the exit code. The text has no colours if what was
 /// typed `has_controls`, which it repeats.
-pub(crate) fn print_usage(error: &clap::Error, has_controls: bool) -> u8 {
+pub(crate) fn print_usage(error: &clap::Error, has_controls: bool) -> ExitCode {
     let text = error.render();
     let text = if has_controls {
         clean_lines(&text.to_string())
@@ -31,7 +32,11 @@ pub(crate) fn print_usage(error: &clap::Error, has_controls: bool) -> u8 {
         Stream::Output
     };
     let _ = write_styled(stream, format_args!("{text}"));
-    u8::try_from(error.exit_code()).unwrap_or(1)
+    if error.use_stderr() {
+        ExitCode::Usage
+    } else {
+        ExitCode::Passed
+    }
 }
 
 /// Prints an error with its causes and its help.

@@ -2,6 +2,7 @@
 //!
 //! The message is built where the mistake is found. [`Kind`] exists for the few errors that a caller handles.
 
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::failure::RunFailure;
 use std::fmt;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 /// Messages are lower-case fragments; [`help`](Self::help) says what to do.
 #[derive(Debug)]
 pub(crate) struct Error {
-    exit_code: u8,
+    exit_code: ExitCode,
     message: String,
     help: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -41,22 +42,22 @@ pub(crate) enum Kind {
 impl Error {
     /// Something failed: exit code 1.
     pub(crate) fn failure(message: impl Into<String>) -> Self {
-        Self::with_exit_code(1, message)
+        Self::with_exit_code(ExitCode::Internal, message)
     }
 
     /// The request is invalid: exit code 2.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::with_exit_code(2, message)
+        Self::with_exit_code(ExitCode::Usage, message)
     }
 
     /// The request matches nothing: exit code 3.
     pub(crate) fn nothing_found(message: impl Into<String>) -> Self {
-        Self::with_exit_code(3, message)
+        Self::with_exit_code(ExitCode::NothingFound, message)
     }
 
     /// The user asked to stop: exit code 105.
     pub(crate) fn interrupted() -> Self {
-        Self::with_exit_code(105, "interrupted")
+        Self::with_exit_code(ExitCode::Interrupted, "interrupted")
     }
 
     /// The load-test binary refused to run `scenario`; its failure decides the exit code.
@@ -98,7 +99,7 @@ impl Error {
     }
 
     /// An error with any exit code.
-    pub(crate) fn with_exit_code(exit_code: u8, message: impl Into<String>) -> Self {
+    pub(crate) fn with_exit_code(exit_code: ExitCode, message: impl Into<String>) -> Self {
         Self {
             exit_code,
             message: message.into(),
@@ -129,7 +130,7 @@ impl Error {
     }
 
     /// The exit code of the tool; `docs/exit-codes.md` lists them.
-    pub(crate) fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         self.exit_code
     }
 

@@ -55,7 +55,7 @@ impl Interrupts {
             if state.ends_program.load(Ordering::SeqCst) {
                 let interrupted = Error::interrupted();
                 console::print_error(&interrupted);
-                std::process::exit(interrupted.exit_code().into());
+                std::process::exit(interrupted.exit_code().number().into());
             }
             Self(Arc::clone(&state)).request();
         })

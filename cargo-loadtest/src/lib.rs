@@ -53,13 +53,13 @@ mod units;
 mod workspace;
 
 use cli::{Cli, Command};
+use loadtest_model::exit_code::ExitCode;
 use process::Replacement;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Runs the tool as the program `cargo-loadtest`.
-pub fn main() -> ExitCode {
+pub fn main() -> std::process::ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     process::leave_no_core();
     if arguments.get(1).is_some_and(|word| word == session::REPLAY) {
@@ -69,18 +69,18 @@ pub fn main() -> ExitCode {
         && word == source::SHOW
     {
         return match source::show_source(Path::new(file)) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(()) => ExitCode::Passed.into(),
             Err(error) => {
                 console::print_error(&error);
-                ExitCode::from(error.exit_code())
+                error.exit_code().into()
             }
         };
     }
-    ExitCode::from(run_as_program(arguments))
+    run_as_program(arguments).into()
 }
 
 /// Runs the command line of this process. A panic is a failure, and no failed build, whose exit code it would have.
-fn run_as_program(arguments: Vec<OsString>) -> u8 {
+fn run_as_program(arguments: Vec<OsString>) -> ExitCode {
     if let Err(error) = interrupt::Interrupts::install_for_program() {
         console::print_error(&error);
         return error.exit_code();
@@ -154,7 +154,7 @@ impl Call {
     pub fn run(self) -> Output {
         let (exit_code, after) = process::replace(self.process, || run(self.arguments));
         Output {
-            exit_code,
+            exit_code: exit_code.number(),
             stdout: after.output,
             stderr: after.errors,
         }
@@ -162,7 +162,7 @@ impl Call {
 }
 
 /// Runs the command line `arguments`, which begins with the program; returns the exit code.
-fn run(arguments: Vec<OsString>) -> u8 {
+fn run(arguments: Vec<OsString>) -> ExitCode {
     // For mistakes in the command line itself, which may say otherwise.
     cli::Color::default().apply();
     let mut words = arguments.iter().map(|word| word.to_string_lossy());
@@ -184,7 +184,7 @@ fn run(arguments: Vec<OsString>) -> u8 {
     session.end(code)
 }
 
-fn dispatch(cli: &Cli) -> Result<u8, error::Error> {
+fn dispatch(cli: &Cli) -> Result<ExitCode, error::Error> {
     match &cli.command {
         Command::Init(args) => commands::init::init(args),
         Command::List(args) => commands::list::list(args, cli),

@@ -204,6 +204,7 @@ mod tests {
     use crate::config::{Member, Organisation};
     use crate::session::sample;
     use crate::workspace::Binary;
+    use loadtest_model::exit_code::ExitCode;
     use std::path::PathBuf;
 
     fn config(plan: Plan, members: &[(&str, Level)]) -> Config {
@@ -270,7 +271,7 @@ mod tests {
         // Any of the names that git knows may be the member's.
         assert!(judge(&["x@example.com", "tess"]).is_ok());
         let error = judge(&["vera"]).unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
         assert_eq!(
             error.to_string(),
             "`vera` (by LOADTEST_USER) has the level viewer, and running load tests needs the \
@@ -327,7 +328,7 @@ mod tests {
         let both = [one, two];
         assert!(permits_tests(&pro, &both).is_ok());
         let error = permits_tests(&free, &both).unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
         let text = error.to_string();
         assert!(
             text.ends_with("steps:\n  shop::load::two (2 steps)"),

@@ -196,6 +196,7 @@ fn similar_identity(filter: &str, identities: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadtest_model::exit_code::ExitCode;
     use std::path::PathBuf;
 
     fn found(function: &str, tags: &[&str]) -> Found {
@@ -275,7 +276,7 @@ mod tests {
                 text.contains("did you mean `shop::load::checkout`?"),
                 "{text}"
             );
-            assert_eq!(error.exit_code(), 3);
+            assert_eq!(error.exit_code(), ExitCode::NothingFound);
             assert!(error.to_string().contains("shop::load::browse"));
         }
     }
@@ -307,7 +308,7 @@ mod tests {
         assert_eq!(exact("shop::load::checkout").unwrap(), "checkout");
         for part in ["checkout", "load::browse", "twice"] {
             let error = exact(part).unwrap_err();
-            assert_eq!(error.exit_code(), 3, "{part}");
+            assert_eq!(error.exit_code(), ExitCode::NothingFound, "{part}");
             assert!(
                 error
                     .to_string()
@@ -316,7 +317,7 @@ mod tests {
             );
         }
         let error = name("check").unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
         let text = error.to_string();
         assert!(
             text.contains("load::checkout\n") && text.contains("checkout_twice"),
@@ -324,7 +325,7 @@ mod tests {
         );
         assert!(!text.contains("browse"), "{text}");
         let error = name("brwose").unwrap_err();
-        assert_eq!(error.exit_code(), 3);
+        assert_eq!(error.exit_code(), ExitCode::NothingFound);
         assert!(error.to_string().contains("did you mean"), "{error}");
     }
 

@@ -90,7 +90,7 @@ pub use chain::{
     vu::Vu,
 };
 pub use engine::control::Control;
-pub use loadtest_model::{card, definition, failure};
+pub use loadtest_model::{card, definition, exit_code, failure};
 pub use page::{Choice, Field, Link, Page, PageForm};
 /// The HTTP client whose requests and responses `async` steps use.
 pub use reqwest;

@@ -9,6 +9,7 @@ use crate::harness::run::{
 use crate::harness::run_identity::RunIdentity;
 use loadtest_model::card::Card;
 use loadtest_model::definition::{Load, ScenarioDef, Share};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use loadtest_model::metrics::Frame;
 use loadtest_model::plan::{GradingDefaults, Overrides};
@@ -38,7 +39,7 @@ use tokio::task::spawn_blocking;
 /// # async fn program() -> Result<(), loadtest::RunError> {
 /// let card = loadtest::run(visit(), Load::rate(Rate::per_second(200.0), Duration::from_secs(10))).await?;
 /// println!("{card}");
-/// assert_eq!(card.exit_code(), 0);
+/// assert_eq!(card.exit_code().number(), 0);
 /// # Ok(())
 /// # }
 /// ```
@@ -356,7 +357,7 @@ pub struct RunError {
 
 impl RunError {
     /// The exit code that `cargo loadtest run` would end with.
-    pub fn exit_code(&self) -> u8 {
+    pub fn exit_code(&self) -> ExitCode {
         self.kind.exit_code()
     }
 }

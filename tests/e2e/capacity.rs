@@ -304,7 +304,7 @@ fn a_target_that_is_down_is_found_out_before_the_first_trial() {
         .run()
         .exits(100)
         .prints(&["DID NOT RUN"]);
-    assert_eq!(sandbox.only_run().not_run().exit_code, 100);
+    assert_eq!(sandbox.only_run().not_run().exit_code.number(), 100);
     sandbox.tool("report", "").run().exits(100);
 }
 

@@ -196,7 +196,11 @@ fn what_is_listed_is_tested_and_its_neighbours_are_not() {
             .exits(103)
             .has_one_error()
             .says(&["is not a permitted target", told]);
-        assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{url}");
+        assert_eq!(
+            sandbox.only_run().not_run().exit_code.number(),
+            103,
+            "{url}"
+        );
     }
     // By its number as well.
     run("single", "http://174260225:8101").1.exits(0);
@@ -293,7 +297,11 @@ fn clients_of_ones_own_keep_to_the_list() {
         let (sandbox, output) = run(scenario);
         let output = output.exits(103).has_one_error();
         output.says(&["is not a permitted target", told]);
-        assert_eq!(sandbox.only_run().not_run().exit_code, 103, "{scenario}");
+        assert_eq!(
+            sandbox.only_run().not_run().exit_code.number(),
+            103,
+            "{scenario}"
+        );
     }
     let (_sandbox, output) = run("wanderer");
     output.exits(103).prints(&[

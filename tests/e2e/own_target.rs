@@ -178,7 +178,7 @@ fn a_target_is_stopped_after_a_panic_in_the_setup() {
         .exits(100)
         .says(&["setup `server` failed", "the server is at"]);
     assert_gone(&said_url(&output.stderr, "the server is at "));
-    assert_eq!(sandbox.only_run().not_run().exit_code, 100);
+    assert_eq!(sandbox.only_run().not_run().exit_code.number(), 100);
 }
 
 fn a_target_that_dies_at_once_is_shown_with_its_words() {

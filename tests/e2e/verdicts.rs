@@ -89,7 +89,7 @@ fn a_target_that_is_down_is_found_out_before_the_load() {
         .says(&[&address.to_string()]);
     let not_run = sandbox.only_run().not_run();
     assert_eq!(not_run.scenario, "site::load::single");
-    assert_eq!(not_run.exit_code, 100);
+    assert_eq!(not_run.exit_code.number(), 100);
     assert!(not_run.message.contains(&address.to_string()));
     sandbox.tool("report", "").run().exits(100);
 }
@@ -133,7 +133,7 @@ fn a_run_without_a_target_is_told_how_to_name_one() {
         .exits(2)
         .has_one_error()
         .says(&["no target", "--base-url", "LOADTEST_BASE_URL"]);
-    assert_eq!(sandbox.only_run().not_run().exit_code, 2);
+    assert_eq!(sandbox.only_run().not_run().exit_code.number(), 2);
     sandbox.tool("report", "").run().exits(2);
 }
 

@@ -122,7 +122,7 @@ fn stopped() -> Vec<Row> {
                 wait_for("the end of the target", || {
                     (!is_running(process)).then_some(())
                 });
-                assert_eq!(sandbox.only_run().not_run().exit_code, 105);
+                assert_eq!(sandbox.only_run().not_run().exit_code.number(), 105);
                 output
             },
         ),

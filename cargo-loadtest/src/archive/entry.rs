@@ -8,6 +8,7 @@ use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::definition::Letter;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::metrics::CompactHistogram;
 use loadtest_model::record::{Environment, NotRun, RunRecord, ScenarioRecord};
 use serde::{Deserialize, Serialize};
@@ -82,12 +83,12 @@ pub(crate) enum Outcome {
     Searched {
         /// The verdict: `CONFIRMED`.
         verdict: String,
-        exit_code: u8,
+        exit_code: ExitCode,
         /// The highest rate that was confirmed.
         per_second: Option<f64>,
     },
     /// It did not run.
-    NotRun { exit_code: u8, reason: String },
+    NotRun { exit_code: ExitCode, reason: String },
     /// It runs now.
     UnderWay,
 }
@@ -299,7 +300,7 @@ impl Entry {
     }
 
     /// The exit code that says the same; `None` as long as there is none.
-    pub(crate) fn exit_code(&self) -> Option<u8> {
+    pub(crate) fn exit_code(&self) -> Option<ExitCode> {
         match &self.outcome {
             Outcome::Measured(figures) => Some(figures.verdict.exit_code()),
             Outcome::Searched { exit_code, .. } | Outcome::NotRun { exit_code, .. } => {

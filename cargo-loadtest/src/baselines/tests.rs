@@ -3,6 +3,7 @@ use crate::session::sample;
 use crate::store::decode_record;
 use loadtest_model::comparison::{ComparisonOutcome, Refusal};
 use loadtest_model::definition::Shape;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::{
     EndReason, Environment, RunEnd, RunRecord, SCHEMA_VERSION, ScenarioRecord,
 };
@@ -300,7 +301,7 @@ fn a_damaged_or_newer_file_is_one_clear_message() {
                 .contains("a run in a baseline, cannot be read"),
             "{error}"
         );
-        assert_eq!(error.exit_code(), 1);
+        assert_eq!(error.exit_code(), ExitCode::Internal);
         assert!(
             error.to_string().contains("20261121-140005-abcd.json.gz"),
             "{error}"
@@ -350,7 +351,7 @@ fn names_that_differ_in_case_alone_are_one() {
     );
     let error = baselines.open("mian").unwrap_err();
     assert_eq!(error.help().unwrap(), "did you mean `main`?");
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
 }
 
 #[test]
@@ -581,7 +582,7 @@ fn a_file_in_the_place_of_a_baseline_is_told_as_such() {
                 .to_string()
                 .contains(&format!("folder of baselines at `{}`", place.display()))
         );
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
     }
     let all = folder.path().join(".loadtest/baselines");
     fs::remove_dir_all(&all).unwrap();

@@ -4,6 +4,7 @@ use super::open::hash_bytes;
 use super::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::{MARKER_PREFIX, VERSION};
 use proptest::prelude::*;
 use std::fs;
@@ -101,7 +102,7 @@ impl Place {
 fn refusal(sample: &Sample) -> String {
     let place = Place::new();
     let error = place.open(&sample.to_bytes()).unwrap_err();
-    assert_eq!(error.exit_code(), 2, "{error}");
+    assert_eq!(error.exit_code(), ExitCode::Usage, "{error}");
     assert_eq!(place.outside(), ["a.bundle"]);
     error.to_string()
 }

@@ -3,6 +3,7 @@
 use loadtest_model::card::{Card, Report, StepRow, ThresholdRow, Trust};
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 
 /// The severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(super) fn list_annotations(report: &Report) -> Vec<Annotation> {
             title: format!("{}: capacity {}", search.scenario, search.verdict.name()),
             text: words.join("\n"),
         };
-        return (report.exit_code() != 0)
+        return (report.exit_code() != ExitCode::Passed)
             .then_some(note)
             .into_iter()
             .collect();

@@ -7,6 +7,7 @@ use super::{Published, command, outputs};
 use crate::error::Error;
 use crate::export;
 use crate::{console, process};
+use loadtest_model::exit_code::ExitCode;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -75,9 +76,9 @@ impl JobStep {
     }
 
     /// Writes the result of the invocation.
-    pub(super) fn end(&self, exit_code: u8) {
+    pub(super) fn end(&self, exit_code: ExitCode) {
         self.put(&[
-            ("passed", (exit_code == 0).to_string()),
+            ("passed", (exit_code == ExitCode::Passed).to_string()),
             ("exit_code", exit_code.to_string()),
         ]);
     }

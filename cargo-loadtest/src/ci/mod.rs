@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::export::Format;
 use github::JobStep;
 use loadtest_model::card::Report;
+use loadtest_model::exit_code::ExitCode;
 use std::path::Path;
 
 /// The formats that `--ci` writes into the folder of a run: for people, programs, the tests tab,
@@ -65,7 +66,7 @@ impl Session {
     }
 
     /// Tells what it came to, whatever was told before.
-    pub(crate) fn end(self, exit_code: u8) -> u8 {
+    pub(crate) fn end(self, exit_code: ExitCode) -> ExitCode {
         if let Some(github) = &self.github {
             github.end(exit_code);
             command::resume();

@@ -1,7 +1,8 @@
 //! The figures of a run as names and values, for the steps that come after.
 
 use super::Published;
-use loadtest_model::card::{Card, Report, worst_exit_code};
+use loadtest_model::card::{Card, Report};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::NotRun;
 use serde_json::{Value, json};
 
@@ -93,7 +94,7 @@ fn show_value(value: &Value) -> String {
 
 /// Returns the row of the worst scenario: by the exit code, then by the score.
 fn worst_row(report: &Report) -> Option<Value> {
-    let code = worst_exit_code(
+    let code = ExitCode::worst_of(
         (report.cards.iter().map(|card| card.verdict.exit_code()))
             .chain(report.not_run.iter().map(|scenario| scenario.exit_code)),
     );

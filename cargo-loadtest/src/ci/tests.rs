@@ -6,6 +6,7 @@ use super::{Published, command, outputs};
 use crate::console::break_commands;
 use crate::store;
 use loadtest_model::card::Report;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::NotRun;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -175,7 +176,7 @@ fn the_step_that_is_to_blame_is_noted_at_its_line() {
 #[test]
 fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
     let mut report = report("capacity");
-    assert_eq!(report.exit_code(), 0);
+    assert_eq!(report.exit_code(), ExitCode::Passed);
     assert!(annotation::list_annotations(&report).is_empty());
     report.capacity.as_mut().unwrap().verdict = loadtest_model::card::CapacityVerdict::TooLow;
     let all = annotation::list_annotations(&report);
@@ -184,7 +185,7 @@ fn a_search_is_noted_once_and_what_did_not_run_without_a_place() {
     report.capacity = None;
     report.not_run.push(NotRun {
         scenario: "shop::load::gone".to_owned(),
-        exit_code: 100,
+        exit_code: ExitCode::SetupFailed,
         message: "nobody there".into(),
         ..NotRun::default()
     });

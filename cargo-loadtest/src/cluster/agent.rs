@@ -15,6 +15,7 @@ use crate::store::Store;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::Environment;
 use std::future::pending;
 use std::hash::{BuildHasher as _, RandomState};
@@ -50,7 +51,7 @@ pub(crate) fn serve(
     setting: &AgentSetting<'_>,
     programs: Programs,
     address: &ClusterAddress,
-) -> Result<u8, Error> {
+) -> Result<ExitCode, Error> {
     setting.store.check_writable()?;
     super::block_on(async {
         let host = host_name();
@@ -129,7 +130,7 @@ struct Agent<'a> {
 }
 
 impl Agent<'_> {
-    async fn run(&mut self, mut all: Subscriber, mut own: Subscriber) -> Result<u8, Error> {
+    async fn run(&mut self, mut all: Subscriber, mut own: Subscriber) -> Result<ExitCode, Error> {
         loop {
             tokio::select! {
                 Some(asked) = all.next() => self.reply(&asked, serde_json::to_vec(&self.info)).await,
@@ -157,7 +158,7 @@ impl Agent<'_> {
             }
             if self.work.is_none() && self.setting.interrupts.count() > 0 {
                 console::print_status("Stopped", "by request; no run is active");
-                return Ok(0);
+                return Ok(ExitCode::Passed);
             }
         }
     }
@@ -224,12 +225,12 @@ impl Agent<'_> {
     }
 
     /// Ends the work on a run; the result is about its part.
-    fn finish(&mut self) -> Result<u8, Error> {
+    fn finish(&mut self) -> Result<ExitCode, Error> {
         self.beats = None;
         self.info.run = None;
         match self.work.take() {
             Some(work) => work.finish(self.setting),
-            None => Ok(0),
+            None => Ok(ExitCode::Passed),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::store::{Measured, RunFolder};
 use async_nats::Client;
 use async_nats::connection::State;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::{Request, RunRequest};
 use loadtest_model::record::RunRecord;
 use std::cell::RefCell;
@@ -281,10 +282,10 @@ impl Work {
     ///
     /// # Errors
     /// When nothing was measured, or the record cannot be written.
-    pub(super) fn finish(self, setting: &AgentSetting<'_>) -> Result<u8, Error> {
+    pub(super) fn finish(self, setting: &AgentSetting<'_>) -> Result<ExitCode, Error> {
         self.forwarding.abort();
         let Some((ended, _)) = self.ended else {
-            return Ok(0);
+            return Ok(ExitCode::Passed);
         };
         let mut record = self.folder.new_record(setting.environment.clone());
         for request in &self.requests {
@@ -301,8 +302,8 @@ impl Work {
         setting.store.mark_latest(&self.folder)?;
         console::print_status("Finished", format_args!("its shard of {}", self.run));
         match self.gave_up {
-            Some(reason) => Err(Error::with_exit_code(102, reason)),
-            None => Ok(0),
+            Some(reason) => Err(Error::with_exit_code(ExitCode::Invalid, reason)),
+            None => Ok(ExitCode::Passed),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::policy::{self, Action};
 use crate::store::Store;
 use crate::workspace::{self, Workspace};
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// When there is no server, or nothing to run.
-pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn agent(args: &AgentArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let key = args.accept_bundles.as_deref();
     let key = key.map(BundleKey::parse).transpose()?;
     let project = match &key {
@@ -88,7 +89,7 @@ fn accept_bundles(key: BundleKey, project: &Project<'_>, config: &Config) -> Acc
 ///
 /// # Errors
 /// When there is no server.
-pub(crate) fn list(args: &AgentsArgs) -> Result<u8, Error> {
+pub(crate) fn list(args: &AgentsArgs) -> Result<ExitCode, Error> {
     let workspace = Workspace::load_or_folder(&args.cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     let address = ClusterAddress::new(args.cluster.as_deref(), &config.cluster)?;
@@ -106,7 +107,7 @@ pub(crate) fn list(args: &AgentsArgs) -> Result<u8, Error> {
             }
         }
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// Formats an agent as a line.

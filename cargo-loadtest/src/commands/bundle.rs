@@ -5,6 +5,7 @@ use crate::bundle::write_bundle;
 use crate::cli::{BundleArgs, Cli};
 use crate::console;
 use crate::error::Error;
+use loadtest_model::exit_code::ExitCode;
 
 use crate::policy::{self, Action};
 use loadtest_model::display::format_bytes;
@@ -13,12 +14,12 @@ use loadtest_model::display::format_bytes;
 ///
 /// # Errors
 /// When they cannot be found or built; a file that may not be bundled, or cannot be read or written.
-pub(crate) fn bundle(args: &BundleArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn bundle(args: &BundleArgs, cli: &Cli) -> Result<ExitCode, Error> {
     #[cfg(feature = "cluster")]
     if let Some(path) = &args.new_key {
         let key = crate::cluster::create_key(path)?;
         console::print_result(key.as_str())?;
-        return Ok(0);
+        return Ok(ExitCode::Passed);
     }
     if args.project.bundle.is_some() {
         return Err(Error::usage("a bundle cannot contain another bundle"));
@@ -51,5 +52,5 @@ pub(crate) fn bundle(args: &BundleArgs, cli: &Cli) -> Result<u8, Error> {
         let (size, to) = (format_bytes(written.bytes), args.output.display());
         console::print_status("Bundled", format_args!("{scenarios} to {to} ({size})"));
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }

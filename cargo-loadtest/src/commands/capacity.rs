@@ -19,6 +19,7 @@ use crate::workspace;
 use loadtest_model::capacity::{Goal, ObservedCondition, Purpose, Search, Trial, TrialOutcome};
 use loadtest_model::definition::{Bound, Load, Metric, Part, ScenarioDef, Subject, Threshold};
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::{PlanError, ScopedThreshold, declared_thresholds, with_error_limit};
 use loadtest_model::protocol::CapacityRequest;
 use loadtest_model::record::RunRecord;
@@ -35,7 +36,7 @@ const HIGHEST: f64 = 1_000_000.0;
 ///
 /// # Errors
 /// What prevents the search as a whole.
-pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<ExitCode, Error> {
     warn_of_unjudged_gate(args.ci.then_some("--ci"))?;
     let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     let given = recorded::read_requests(&args.curl)?;

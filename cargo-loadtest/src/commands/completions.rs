@@ -4,6 +4,7 @@ use crate::cli::{Cli, CompletionsArgs};
 use crate::console;
 use crate::error::Error;
 use clap::CommandFactory as _;
+use loadtest_model::exit_code::ExitCode;
 
 /// The program that a shell completes.
 const PROGRAM: &str = "cargo-loadtest";
@@ -12,14 +13,14 @@ const PROGRAM: &str = "cargo-loadtest";
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Error> {
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), PROGRAM, &mut script);
     // clap_complete spells the hyphen of the program in two ways, so that bash would find no flags of a command.
     let script =
         String::from_utf8_lossy(&script).replace("cargo__subcmd__loadtest", "cargo__loadtest");
     console::print_file(script.as_bytes())?;
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 #[cfg(test)]

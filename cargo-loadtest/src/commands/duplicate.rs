@@ -11,6 +11,7 @@ use crate::source::{
 };
 use crate::workspace::{Workspace, folder};
 use loadtest_model::definition::ScenarioDef;
+use loadtest_model::exit_code::ExitCode;
 use std::path::{Path, PathBuf};
 use syn::Ident;
 use syn::ext::IdentExt as _;
@@ -19,7 +20,7 @@ use syn::ext::IdentExt as _;
 ///
 /// # Errors
 /// When it cannot be found or copied; the file is then as it was.
-pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let name = parse_identifier(&args.name)
         .map_err(|reason| refuse_copy(&args.scenario, &reason, None))?;
     let project = Project::open(&args.project, cli)?;
@@ -48,7 +49,7 @@ pub(crate) fn duplicate(args: &DuplicateArgs, cli: &Cli) -> Result<u8, Error> {
     })?;
     replace_source(&path, &text, &new.text)?;
     console::print_result(describe_refusal(definition, &short, &new))?;
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 fn refuse_copy(scenario: &str, reason: &str, help: Option<String>) -> Error {

@@ -9,6 +9,7 @@ use crate::export::terminal::text::{Line, PLAIN};
 use crate::selection::Found;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -16,7 +17,7 @@ use std::fmt::Write as _;
 ///
 /// # Errors
 /// When they cannot be found or built.
-pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let project = Project::open(&args.project, cli)?;
     let found = project.selected(&args.selection)?;
     match args.format {
@@ -29,7 +30,7 @@ pub(crate) fn list(args: &ListArgs, cli: &Cli) -> Result<u8, Error> {
         }
         ResultFormat::Json => console::print_json(render_json(&found)?)?,
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 fn render_table(scenario: &ScenarioDef) -> String {

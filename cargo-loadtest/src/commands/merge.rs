@@ -9,13 +9,14 @@ use crate::store::{self, Measured, Store};
 use crate::workspace::Workspace;
 use jiff::Timestamp;
 use loadtest_model::card::Validity;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::{RunRecord, ScenarioRecord, ShardRun, merge_shards};
 
 /// Joins the records, grades the whole, and keeps it as a run of its own.
 ///
 /// # Errors
 /// When a run cannot be read, or they are not the shards of one load.
-pub(crate) fn merge(args: &MergeArgs) -> Result<u8, Error> {
+pub(crate) fn merge(args: &MergeArgs) -> Result<ExitCode, Error> {
     let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     let workspace = Workspace::load_or_folder(&args.cargo)?;
     if args.ci {

@@ -67,6 +67,7 @@ pub(super) fn split(chosen: &[Found], total: &Overrides) -> Result<Vec<Overrides
 mod tests {
     use super::*;
     use crate::session::sample;
+    use loadtest_model::exit_code::ExitCode;
     use std::path::PathBuf;
 
     fn binary(package: &str) -> Binary {
@@ -103,7 +104,7 @@ mod tests {
             found("c", &["shop"]),
         ];
         let error = program(&chosen).unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
         assert_eq!(
             error.to_string(),
             "a mix runs in one program, and these are in 2:\n  \
@@ -131,6 +132,9 @@ mod tests {
             users: Some(1),
             ..Overrides::default()
         };
-        assert_eq!(split(&chosen, &total).unwrap_err().exit_code(), 2);
+        assert_eq!(
+            split(&chosen, &total).unwrap_err().exit_code(),
+            ExitCode::Usage
+        );
     }
 }

@@ -344,6 +344,7 @@ mod tests {
     use super::*;
     use crate::session::sample;
     use loadtest_model::definition::ScenarioDef;
+    use loadtest_model::exit_code::ExitCode;
     use std::path::PathBuf;
 
     fn binary(package: &str) -> Binary {
@@ -406,7 +407,7 @@ mod tests {
         let other = listing(vec![scenario("shop", "visit", 8)]);
         let error =
             join_listings(vec![(binary("shop"), one), (binary("shop"), other)]).unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
         let text = error.to_string();
         assert!(
             text.contains("first") && text.contains("load.rs:3 and tests/load.rs:8"),

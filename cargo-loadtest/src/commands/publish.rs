@@ -13,8 +13,9 @@ use crate::protected::check_output;
 use crate::store::{Measured, RunFolder, Store};
 use crate::suggestion::join_some;
 use jiff::Timestamp;
-use loadtest_model::card::{Report, worst_exit_code};
+use loadtest_model::card::Report;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -186,7 +187,7 @@ pub(super) fn conclude(
     result: Measured<'_>,
     journals: usize,
     exports: &Exports,
-) -> Result<u8, Error> {
+) -> Result<ExitCode, Error> {
     let exports = &exports.clone().with_page();
     let (kept, published) = match folder.close(result, journals) {
         Ok(()) => {
@@ -212,10 +213,10 @@ pub(super) fn conclude(
         (Ok(()), published) => published,
         (Err(error), Ok(code)) => {
             console::print_error(&error);
-            Ok(worst_exit_code([error.exit_code(), code]))
+            Ok(ExitCode::worst_of([error.exit_code(), code]))
         }
         (Err(first), Err(second)) => {
-            let code = worst_exit_code([first.exit_code(), second.exit_code()]);
+            let code = ExitCode::worst_of([first.exit_code(), second.exit_code()]);
             let (shown, returned) = if code == first.exit_code() {
                 (second, first)
             } else {
@@ -253,7 +254,7 @@ pub(super) fn publish(
     measured: Measured<'_>,
     folder: &RunFolder,
     exports: &Exports,
-) -> Result<u8, Error> {
+) -> Result<ExitCode, Error> {
     let report = measured.grade();
     // Files first: whoever reads standard output may be gone.
     let mut written = Vec::new();
@@ -392,7 +393,10 @@ mod tests {
         assert!(check(vec![export(PathBuf::from("a.json"))]).is_ok());
         let result = || export(PathBuf::from("-"));
         assert!(check(vec![result()]).is_ok());
-        assert_eq!(check(vec![result(), result()]).unwrap_err().exit_code(), 2);
+        assert_eq!(
+            check(vec![result(), result()]).unwrap_err().exit_code(),
+            ExitCode::Usage
+        );
         for path in [
             folder.path().join("missing/a.json"),
             folder.path().to_path_buf(),
@@ -401,7 +405,7 @@ mod tests {
             PathBuf::from("/"),
         ] {
             let error = check(vec![export(path.clone())]).unwrap_err();
-            assert_eq!(error.exit_code(), 2, "{}", path.display());
+            assert_eq!(error.exit_code(), ExitCode::Usage, "{}", path.display());
         }
         let left = std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left, 0, "nothing is left of what was tried");
@@ -426,7 +430,7 @@ mod tests {
                 error.to_string().contains("two formats cannot both"),
                 "{error}"
             );
-            assert_eq!(error.exit_code(), 2);
+            assert_eq!(error.exit_code(), ExitCode::Usage);
         }
         let null = |format| Export {
             format,
@@ -467,7 +471,7 @@ mod tests {
                 error.to_string().contains("refusing to overwrite"),
                 "{error}"
             );
-            assert_eq!(error.exit_code(), 2);
+            assert_eq!(error.exit_code(), ExitCode::Usage);
         }
         write("report.json", "{\n  \"schema_version\": 1,\n");
         assert!(json(None).is_ok(), "an earlier report");
@@ -507,7 +511,7 @@ mod tests {
         assert_eq!(check(&good).unwrap().fonts.len(), 1);
         for path in [&text, &folder.path().join("missing.ttf"), folder.path()] {
             let error = check(path).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
+            assert_eq!(error.exit_code(), ExitCode::Usage);
             assert!(error.to_string().contains("`--pdf-font`"), "{error}");
         }
     }

@@ -6,6 +6,7 @@ use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
 use crate::store::{self, Measured, Store};
 use crate::workspace::Workspace;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::GradingDefaults;
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// When there is no such run, or its record cannot be read.
-pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<ExitCode, Error> {
     let mut exports = publish::Exports::check(&args.export, &args.reports)?;
     let (folder, mut record) = store::open(&args.run, || Store::of_workspace(&args.cargo))?;
     if args.ci {

@@ -21,6 +21,7 @@ use loadtest::redact;
 use loadtest_model::comparison::PlannedRun;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::{GradingDefaults, LoadOption, Overrides, Plan, PlanError};
 use loadtest_model::record::{Environment, RunRecord};
 use std::hash::{BuildHasher as _, RandomState};
@@ -36,7 +37,7 @@ pub(super) const SHARD_SEED: u64 = 0;
 ///
 /// # Errors
 /// What prevents the run as a whole; what prevents one scenario is printed, and the next one runs.
-pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     if args.watched {

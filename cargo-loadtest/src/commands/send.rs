@@ -10,6 +10,7 @@ use crate::journal;
 use crate::store::{self, RunFolder, Store};
 use crate::telemetry::{Feed, RunFacts, Telemetry};
 use crate::workspace::Workspace;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{RunRecord, TelemetryDelivery};
 use std::path::Path;
@@ -19,7 +20,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When there is no such run, no journal of it, or no sink; when a sink did not get all.
-pub(crate) fn send(args: &SendArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn send(args: &SendArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let interrupts = Interrupts::install()?;
     let workspace = Workspace::load_or_folder(&args.cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
@@ -47,7 +48,7 @@ pub(crate) fn send(args: &SendArgs, cli: &Cli) -> Result<u8, Error> {
     let deliveries = hub.finish(cli.quiet, &interrupts);
     interrupts.check()?;
     if deliveries.iter().all(TelemetryDelivery::is_complete) {
-        Ok(0)
+        Ok(ExitCode::Passed)
     } else {
         Err(Error::failure("not everything was delivered"))
     }

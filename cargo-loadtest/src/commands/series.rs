@@ -1,6 +1,5 @@
 //! The scenarios of one `run`, one after another or at once, and what becomes of each.
 
-#[cfg(feature = "cluster")]
 use super::cluster_run::DividedRun;
 use crate::cli::RunArgs;
 #[cfg(feature = "cluster")]
@@ -22,6 +21,8 @@ use jiff::Timestamp;
 use loadtest::redact;
 use loadtest_model::card::{Card, Headline, Verdict};
 use loadtest_model::display;
+#[cfg(feature = "cluster")]
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::Overrides;
 use loadtest_model::protocol::{Request, RunRequest};
@@ -97,7 +98,7 @@ pub(super) fn before_its_load(found: &Found) -> NotRun {
 }
 
 /// Returns the exit code and the reason if a result ends the whole run.
-fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(u8, String)> {
+fn end_of_all(result: &Result<ScenarioRecord, Error>) -> Option<(ExitCode, String)> {
     match result {
         Ok(record) => match &record.end.ending {
             EndReason::Halted { reason } => {
@@ -130,7 +131,7 @@ fn explain_end(ending: &mut EndReason, broken: &BrokenLimit) {
 }
 
 /// Returns the entry of a scenario after the end of the whole run.
-fn after_the_end(found: &Found, exit_code: u8, reason: &str) -> NotRun {
+fn after_the_end(found: &Found, exit_code: ExitCode, reason: &str) -> NotRun {
     NotRun {
         exit_code,
         message: redact::redact(&format!(
@@ -197,7 +198,7 @@ impl Series<'_> {
 
     /// Runs the scenarios one after another; prints the error of each that fails.
     fn run_in_turn(&self, chosen: &[Found], record: &mut RunRecord) {
-        let mut ended: Option<(u8, String)> = None;
+        let mut ended: Option<(ExitCode, String)> = None;
         for (i, found) in chosen.iter().enumerate() {
             if let Some((exit_code, reason)) = &ended {
                 record

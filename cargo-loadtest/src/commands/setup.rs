@@ -8,6 +8,7 @@ use crate::policy::{self, Action};
 use crate::process;
 use crate::selection::Found;
 use crate::session::{self, Program};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::{Request, SetupRequest, SetupValues};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,23 +17,23 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// When one failed, or its value cannot be written as JSON.
-pub(crate) fn setup(args: &SetupArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn setup(args: &SetupArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let values = run_hooks(args, cli, Request::Setup)?;
     let file = args.values.display();
     console::print_result(match &*values {
         [] => format!("No setup of the scenario makes a value; wrote {file} without one"),
         names => format!("Wrote the values of {} to {file}", names.join(", ")),
     })?;
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// Runs the teardowns of a scenario, with the values that its setups made.
 ///
 /// # Errors
 /// When one failed.
-pub(crate) fn teardown(args: &SetupArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn teardown(args: &SetupArgs, cli: &Cli) -> Result<ExitCode, Error> {
     run_hooks(args, cli, Request::Teardown)?;
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 fn run_hooks(

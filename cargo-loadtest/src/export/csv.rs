@@ -118,7 +118,7 @@ fn build_rows(report: &Report) -> Vec<Vec<String>> {
     }
     for (scenario, identity) in report.not_run.iter().zip(not_run) {
         let row = CsvRow::new(report, identity, "journey").text("verdict", "did_not_run");
-        rows.push(row.count("exit_code", u64::from(scenario.exit_code)));
+        rows.push(row.count("exit_code", scenario.exit_code.number().into()));
     }
     if let Some(search) = &report.capacity {
         let identity = &search.scenario;
@@ -197,7 +197,7 @@ impl CsvRow {
         let row = self
             .text("name", &card.name)
             .text("verdict", &name_in_json(card.verdict))
-            .count("exit_code", u64::from(card.verdict.exit_code()))
+            .count("exit_code", card.verdict.exit_code().number().into())
             .text(
                 "grade",
                 card.grade.letter.map_or("", |letter| letter.name()),

@@ -1,6 +1,7 @@
 //! The card as data, in the shape of `docs/report.schema.json`: every figure unrounded, its unit in its key.
 
 use loadtest_model::card::Report;
+use loadtest_model::exit_code::ExitCode;
 use serde::Serialize;
 
 /// The version of the shape of this export, which grows when a field goes or means something else.
@@ -9,7 +10,7 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Serialize)]
 struct Export<'a> {
     schema_version: u32,
-    exit_code: u8,
+    exit_code: ExitCode,
     #[serde(flatten)]
     report: &'a Report,
 }

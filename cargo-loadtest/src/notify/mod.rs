@@ -20,6 +20,7 @@ use crate::{console, process};
 use deliveries::DeliveryOutcome;
 #[cfg(any(test, feature = "ui"))]
 pub(crate) use deliveries::read_deliveries;
+use loadtest_model::exit_code::ExitCode;
 use outbox::Outbox;
 use payload::{Ended, Payload};
 pub(crate) use payload::{Planned, Run};
@@ -170,7 +171,7 @@ impl Told {
     pub(crate) fn ended(
         mut self,
         result: Measured<'_>,
-        concluded: &Result<u8, Error>,
+        concluded: &Result<ExitCode, Error>,
         page: &Path,
         root: &Path,
         interrupts: &Interrupts,

@@ -8,6 +8,7 @@ use loadtest_model::card::{Capacity, Card, Reason, Report, Verdict};
 use loadtest_model::comparison::{ComparisonOutcome, Figure};
 use loadtest_model::definition::Letter;
 use loadtest_model::definition::ScenarioDef;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::{Environment, NotRun, RunRecord};
 use serde::Serialize;
 
@@ -120,7 +121,7 @@ pub(super) struct SearchResult {
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Ended {
     pub(super) verdict: &'static str,
-    pub(super) exit_code: u8,
+    pub(super) exit_code: ExitCode,
     /// The page of the report, below the root of the workspace where it is there.
     pub(super) report: Option<String>,
 }
@@ -286,7 +287,7 @@ impl SearchResult {
 }
 
 impl Ended {
-    pub(super) fn new(exit_code: u8, report: Option<String>) -> Self {
+    pub(super) fn new(exit_code: ExitCode, report: Option<String>) -> Self {
         Self {
             verdict: verdict_of_code(exit_code),
             exit_code,
@@ -296,23 +297,23 @@ impl Ended {
 }
 
 /// Returns the verdict that an exit code stands for.
-fn verdict_of_code(exit_code: u8) -> &'static str {
+fn verdict_of_code(exit_code: ExitCode) -> &'static str {
     match exit_code {
-        0 => "passed",
-        3 => "empty",
-        99 => "failed",
-        100 => "setup_failed",
-        102 => "invalid",
-        103 => "not_permitted",
-        105 => "interrupted",
-        _ => "error",
+        ExitCode::Passed => "passed",
+        ExitCode::NothingFound => "empty",
+        ExitCode::GateFailed => "failed",
+        ExitCode::SetupFailed => "setup_failed",
+        ExitCode::Invalid => "invalid",
+        ExitCode::NotPermitted => "not_permitted",
+        ExitCode::Interrupted => "interrupted",
+        ExitCode::Usage | ExitCode::BuildFailed | ExitCode::Internal => "error",
     }
 }
 
 /// Returns true where the gate of the run failed: of a scenario, or of a search.
 pub(super) fn gate_failed(report: &Report) -> bool {
     match &report.capacity {
-        Some(capacity) => capacity.exit_code() == Verdict::Failed.exit_code(),
+        Some(capacity) => capacity.exit_code() == ExitCode::GateFailed,
         None => report
             .cards
             .iter()

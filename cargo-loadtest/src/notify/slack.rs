@@ -9,6 +9,7 @@ use crate::console::clean;
 use crate::export::labels::NOT_RUN;
 use loadtest_model::card::Verdict;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use serde_json::{Value, json};
 
 /// The longest text of a section, in units of UTF-16.
@@ -56,7 +57,11 @@ fn format_title(payload: &Payload<'_>) -> String {
         None => format!("▶ started: {what}"),
         Some(_) if payload.event == Event::GateFailed => format!("❌ gate failed: {what}"),
         Some(outcome) => {
-            let mark = if outcome.exit_code == 0 { "✅" } else { "❌" };
+            let mark = if outcome.exit_code == ExitCode::Passed {
+                "✅"
+            } else {
+                "❌"
+            };
             format!("{mark} {}: {what}", outcome.verdict.replace('_', " "))
         }
     }

@@ -7,6 +7,7 @@ use loadtest_model::card::{Report, Verdict};
 use loadtest_model::comparison::{
     BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, Margin, Subject,
 };
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::Environment;
 use loadtest_model::record::RunRecord;
 use proptest::prelude::*;
@@ -287,7 +288,7 @@ fn a_key_that_is_missing_or_empty_is_told_without_any_secret() {
         notify(Some("LOADTEST_NO_KEY_2")),
     ];
     let error = Webhooks::from_config(&all).err().unwrap();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert_eq!(error.to_string().lines().count(), 2);
     assert!(error.help().unwrap().contains("[[notify]]"));
 }

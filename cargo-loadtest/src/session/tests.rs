@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::files;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use std::path::PathBuf;
 use std::process::Command;
@@ -113,14 +114,17 @@ fn a_refusal_has_the_exit_code_of_its_kind() {
         };
         fixture.write("made", &[JournalLine::Failed(failure)]);
         let error = fixture.run("cp made journal; exit 1").unwrap_err();
-        assert_eq!((error.exit_code(), error.help()), (code, Some("ask")));
+        assert_eq!(
+            (error.exit_code().number(), error.help()),
+            (code, Some("ask"))
+        );
     }
 }
 
 #[test]
 fn a_child_without_a_trace_is_an_error_that_tells_its_status() {
     let error = Fixture::new().run("exit 7").unwrap_err();
-    assert_eq!(error.exit_code(), 1);
+    assert_eq!(error.exit_code(), ExitCode::Internal);
     assert!(error.to_string().contains("exit code 7"), "{error}");
 }
 

@@ -127,6 +127,7 @@ impl Store {
 mod tests {
     use super::super::tests::store;
     use super::*;
+    use loadtest_model::exit_code::ExitCode;
 
     #[test]
     fn an_unknown_run_is_corrected() {
@@ -174,7 +175,7 @@ mod tests {
             "20261121-143005-abxy"
         );
         let error = found("20261121").unwrap_err();
-        assert_eq!(error.exit_code(), 2);
+        assert_eq!(error.exit_code(), ExitCode::Usage);
         assert_eq!(
             error.to_string(),
             "several runs start with `20261121`: 20261121-143005-abxy, 20261121-143005-abcd"
@@ -279,7 +280,7 @@ mod tests {
                 error.to_string().contains("is not a run"),
                 "{word}: {error}"
             );
-            assert_eq!(error.exit_code(), 3);
+            assert_eq!(error.exit_code(), ExitCode::NothingFound);
         }
         std::fs::remove_file(folder.header()).unwrap();
         assert!(
@@ -289,6 +290,6 @@ mod tests {
                 .contains("nothing was measured")
         );
         let missing = named(&format!("{path}/x/record.json")).unwrap_err();
-        assert_eq!(missing.exit_code(), 1);
+        assert_eq!(missing.exit_code(), ExitCode::Internal);
     }
 }

@@ -198,6 +198,7 @@ pub(crate) fn now() -> String {
 mod tests {
     use super::*;
     use crate::session::sample;
+    use loadtest_model::exit_code::ExitCode;
     use loadtest_model::record::{NotRun, RunRecord, SCHEMA_VERSION};
 
     pub(super) fn store() -> (tempfile::TempDir, Store) {
@@ -231,7 +232,7 @@ mod tests {
     pub(super) fn header_of(scenarios: usize) -> RunRecord {
         let expected = |number| NotRun {
             scenario: format!("shop::load::number_{number}"),
-            exit_code: 105,
+            exit_code: ExitCode::Interrupted,
             message: "interrupted before its load started".into(),
             ..NotRun::default()
         };
@@ -287,7 +288,7 @@ mod tests {
         std::fs::create_dir_all(store.directory.parent().unwrap()).unwrap();
         std::fs::write(&store.directory, "a file").unwrap();
         let error = store.create().unwrap_err();
-        assert_eq!(error.exit_code(), 1);
+        assert_eq!(error.exit_code(), ExitCode::Internal);
         assert!(error.to_string().contains("target/loadtest"), "{error}");
     }
 }

@@ -322,7 +322,7 @@ mod tests {
         let text = sample::journal(&[JournalLine::Failed(failure)]);
         std::fs::write(folder.journal(1), text).unwrap();
         let record = folder.read().unwrap();
-        assert_eq!(record.not_run[0].exit_code, 100);
+        assert_eq!(record.not_run[0].exit_code.number(), 100);
         assert!(!record.not_run[0].message.contains("canary"));
     }
 

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::policy::{self, Action, Caller};
 use crate::store::Store;
 use crate::workspace::Workspace;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::DebugEvent;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
@@ -23,8 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
-/// The exit code of a store without runs.
-const NOTHING_FOUND: u8 = 3;
 /// The changes that the page of events remembers.
 const CHANGES: usize = 200;
 
@@ -249,7 +248,7 @@ impl Dashboard {
     /// When the store cannot be read.
     pub(super) fn archive(&self) -> Result<Archive, Error> {
         match Archive::read_with(&mut lock(&self.index), &self.store, |_, _| ()) {
-            Err(error) if error.exit_code() == NOTHING_FOUND => Ok(Archive {
+            Err(error) if error.exit_code() == ExitCode::NothingFound => Ok(Archive {
                 directory: self.store.directory().to_path_buf(),
                 entries: Vec::new(),
                 unreadable: Vec::new(),

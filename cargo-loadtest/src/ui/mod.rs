@@ -33,6 +33,7 @@ use crate::store::{Claim, Store};
 use dashboard::Dashboard;
 use guard::{Door, Guard, Proxy, SECRET_VARIABLE, random_secret};
 use listen::{Listener, listen_on_loopback};
+use loadtest_model::exit_code::ExitCode;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ struct Running {
 ///
 /// # Errors
 /// When there is no workspace, or no port to listen on.
-pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let project = Project::open_anywhere(&args.project, cli)?;
     let config = project.config()?;
     let store = Store::in_workspace(&project.workspace, &config);
@@ -82,7 +83,7 @@ pub(crate) fn ui(args: &UiArgs, cli: &Cli) -> Result<u8, Error> {
         open_browser(&address);
     }
     server::serve(&dashboard, opening.listeners, &project.interrupts)?;
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// Who is let in, and where.
@@ -198,7 +199,7 @@ fn ask_for_address(running: &Running) -> Option<String> {
 }
 
 /// Opens the page of the dashboard that runs already.
-fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result<u8, Error> {
+fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result<ExitCode, Error> {
     let no_answer = || {
         let place = place.display();
         Error::failure(format!(
@@ -227,7 +228,7 @@ fn open_running(running: Option<Running>, place: &Path, args: &UiArgs) -> Result
     if !args.no_open {
         open_browser(&address);
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// Opens the browser where there is somebody to look at it.

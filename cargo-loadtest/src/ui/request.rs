@@ -105,6 +105,7 @@ impl Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadtest_model::exit_code::ExitCode;
 
     #[test]
     fn a_nul_in_a_field_is_a_mistake_of_the_caller() {
@@ -113,6 +114,6 @@ mod tests {
             .check()
             .unwrap_err();
         assert_eq!(error.to_string(), "the field `name` has a NUL character");
-        assert_eq!(error.exit_code(), 2, "which is a 400");
+        assert_eq!(error.exit_code(), ExitCode::Usage, "which is a 400");
     }
 }

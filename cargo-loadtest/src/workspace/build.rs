@@ -6,6 +6,7 @@ use crate::console;
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use cargo_metadata::Message;
+use loadtest_model::exit_code::ExitCode;
 use std::io::BufReader;
 use std::process::{Command, Stdio};
 
@@ -158,7 +159,7 @@ fn run_build(
     let status = status.map_err(Error::spawn(&command))?;
     if !status.success() {
         return Err(Error::with_exit_code(
-            101,
+            ExitCode::BuildFailed,
             "the load tests do not compile; nothing was run",
         ));
     }

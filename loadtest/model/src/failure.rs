@@ -1,5 +1,6 @@
 //! The reason why there was no run.
 
+use crate::exit_code::ExitCode;
 use crate::redacted::Redacted;
 use serde::{Deserialize, Serialize};
 
@@ -36,13 +37,13 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// The process exit code for this kind.
-    pub const fn exit_code(self) -> u8 {
+    pub const fn exit_code(self) -> ExitCode {
         match self {
-            Self::Usage | Self::NotOffline => 2,
-            Self::Setup => 100,
-            Self::NotPermitted | Self::Withdrawn => 103,
-            Self::Interrupted => 105,
-            Self::Internal => 1,
+            Self::Usage | Self::NotOffline => ExitCode::Usage,
+            Self::Setup => ExitCode::SetupFailed,
+            Self::NotPermitted | Self::Withdrawn => ExitCode::NotPermitted,
+            Self::Interrupted => ExitCode::Interrupted,
+            Self::Internal => ExitCode::Internal,
         }
     }
 }

@@ -17,6 +17,8 @@ pub mod definition;
 #[cfg(feature = "data")]
 pub mod display;
 #[cfg(feature = "data")]
+pub mod exit_code;
+#[cfg(feature = "data")]
 pub mod failure;
 pub mod graphql;
 #[cfg(feature = "data")]

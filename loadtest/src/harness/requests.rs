@@ -450,6 +450,7 @@ impl<'a> JournalWriter<'a> {
 mod tests {
     use super::*;
     use crate::prelude::*;
+    use loadtest_model::exit_code::ExitCode;
     use loadtest_model::plan::{GradingDefaults, Overrides};
     use loadtest_tests::{Reply, Server};
     use std::path::PathBuf;
@@ -557,7 +558,7 @@ mod tests {
         let JournalLine::Failed(failure) = last else {
             panic!("{journal}");
         };
-        assert_eq!(failure.kind.exit_code(), 1);
+        assert_eq!(failure.kind.exit_code(), ExitCode::Internal);
         assert_eq!(
             &*failure.message,
             "no thread is left for the load (busy): see `ulimit -u` and the limits of the container"

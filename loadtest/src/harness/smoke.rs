@@ -16,33 +16,29 @@ use crate::secrets::{self, MissingSecret};
 use crate::targets::offline::{self, OfflineDenied};
 use crate::transport::HttpTransport;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};
 use loadtest_model::redacted::replace_controls;
-use std::process::ExitCode;
+use std::process;
 use std::sync::Arc;
 use tokio::runtime;
 use tokio::task::LocalSet;
 
-/// Exit code for an empty list of scenarios: nothing selected.
-const NOTHING_SELECTED_EXIT: u8 = 3;
-/// Exit code for a mistake in the scenarios.
-const USAGE_EXIT: u8 = 2;
-
 /// The `main` of the binary under `cargo test` and `cargo nextest`.
-pub(super) fn run_smoke_tests(registry: &Registry) -> ExitCode {
+pub(super) fn run_smoke_tests(registry: &Registry) -> process::ExitCode {
     let CommandLine { arguments, filters } = parse_command_line(std::env::args());
     if registry.scenarios.is_empty() {
         print_error(
             "error: no scenario is linked into this binary\n\
              help: write one with `#[scenario]`; if they live in a library, add `use my_crate as _;`",
         );
-        return ExitCode::from(NOTHING_SELECTED_EXIT);
+        return ExitCode::NothingFound.into();
     }
     if !registry.problems.is_empty() {
         for problem in &registry.problems {
             print_error(&format!("error: {problem}"));
         }
-        return ExitCode::from(USAGE_EXIT);
+        return ExitCode::Usage.into();
     }
     if !arguments.list {
         offline::enter();
@@ -51,7 +47,7 @@ pub(super) fn run_smoke_tests(registry: &Registry) -> ExitCode {
             if let Some(help) = help {
                 print_error(&format!("help: {help}"));
             }
-            return ExitCode::from(USAGE_EXIT);
+            return ExitCode::Usage.into();
         }
     }
     let trials = test_names(&registry.scenarios)

@@ -130,7 +130,10 @@ async fn a_scenario_runs_within_a_runtime_of_one_thread() {
         .without_validity()
         .seed(5);
     let card = run.run().await.unwrap();
-    assert_eq!((card.verdict, card.exit_code()), (Verdict::Passed, 0));
+    assert_eq!(
+        (card.verdict, card.exit_code().number()),
+        (Verdict::Passed, 0)
+    );
     assert_eq!(card.headline.ok, 20);
     assert_eq!(card.setting.seed, 5);
     assert_eq!(server.requests_to("/login"), 20);
@@ -181,7 +184,10 @@ async fn a_failed_step_is_a_failed_card_and_no_error() {
         .run()
         .await
         .unwrap();
-    assert_eq!((card.verdict, card.exit_code()), (Verdict::Failed, 99));
+    assert_eq!(
+        (card.verdict, card.exit_code().number()),
+        (Verdict::Failed, 99)
+    );
     let text = card.to_string();
     assert!(
         text.contains("\n  4 x ") && text.contains(" in login: "),
@@ -193,7 +199,10 @@ async fn a_failed_step_is_a_failed_card_and_no_error() {
 #[tokio::test]
 async fn what_prevents_a_run_is_an_error_with_its_kind() {
     let failed = Run::new(unfit()).run().await.unwrap_err();
-    assert_eq!((failed.kind, failed.exit_code()), (FailureKind::Setup, 100));
+    assert_eq!(
+        (failed.kind, failed.exit_code().number()),
+        (FailureKind::Setup, 100)
+    );
     assert!(failed.to_string().contains("no database"), "{failed}");
 
     let server = Server::start(|_| Reply::status(422).body(r#"{"error":"no plan","token":"x1"}"#));
@@ -204,14 +213,14 @@ async fn what_prevents_a_run_is_an_error_with_its_kind() {
         r#"the last answer with an error status was `{"error":"no plan","token":"[redacted]"}`"#;
     assert!(message.contains(body), "{message}");
     let without = Run::new(visit()).run().await.unwrap_err();
-    assert_eq!(without.exit_code(), 2);
+    assert_eq!(without.exit_code().number(), 2);
     assert!(
         without.to_string().contains("return a `Target`"),
         "{without}"
     );
 
     let foreign = Run::new(visit()).base_url("http://10.255.255.1:9");
-    assert_eq!(foreign.run().await.unwrap_err().exit_code(), 103);
+    assert_eq!(foreign.run().await.unwrap_err().exit_code().number(), 103);
 
     let closed = shop().url();
     let gone: RunError = Run::new(in_vain())
@@ -219,7 +228,7 @@ async fn what_prevents_a_run_is_an_error_with_its_kind() {
         .run()
         .await
         .unwrap_err();
-    assert_eq!(gone.exit_code(), 100);
+    assert_eq!(gone.exit_code().number(), 100);
     let torn_down = TORN_DOWN_IN_VAIN.load(Ordering::SeqCst);
     assert_eq!(torn_down, 1, "what was set up is torn down");
 }
@@ -254,7 +263,7 @@ async fn a_load_without_sense_is_refused() {
         ),
     ] {
         let error = loadtest::run(declared(), load).await.unwrap_err();
-        assert_eq!(error.exit_code(), 2, "{error}");
+        assert_eq!(error.exit_code().number(), 2, "{error}");
         assert!(error.message.contains(words), "{error}");
     }
 }

@@ -5,16 +5,16 @@ use crate::baselines::{Baseline, BaselineRun, Baselines, Contents};
 use crate::cli::ResultFormat;
 use crate::console::{self, clean};
 use crate::error::Error;
-use loadtest_model::card::worst_exit_code;
 use loadtest_model::comparison::Side;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// The number of shown digits of a commit.
 const SHORT: usize = 10;
 
-pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Error> {
+pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<ExitCode, Error> {
     let (mut all, mut damaged) = (Vec::new(), Vec::new());
     for name in baselines.names()? {
         let baseline = baselines.open(&name)?;
@@ -40,7 +40,7 @@ pub(super) fn list(baselines: &Baselines, format: ResultFormat) -> Result<u8, Er
     for error in &damaged {
         console::print_error(error);
     }
-    Ok(worst_exit_code(damaged.iter().map(Error::exit_code)))
+    Ok(ExitCode::worst_of(damaged.iter().map(Error::exit_code)))
 }
 
 fn render_table(all: &[(Baseline, Contents)]) -> String {

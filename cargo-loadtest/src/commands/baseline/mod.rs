@@ -11,6 +11,7 @@ use crate::policy::{self, Action};
 use crate::store::{self, LATEST, RunFolder, Store};
 use crate::workspace::Workspace;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::RunRecord;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 /// # Errors
 /// A name that is invalid or unknown; a run that cannot be saved; files that cannot be read or
 /// written.
-pub(crate) fn baseline(args: &BaselineArgs) -> Result<u8, Error> {
+pub(crate) fn baseline(args: &BaselineArgs) -> Result<ExitCode, Error> {
     match &args.command {
         BaselineCommand::Save {
             name,
@@ -60,7 +61,7 @@ fn save_baseline(
     run: &str,
     keeping: SaveOptions,
     cargo: &CargoArgs,
-) -> Result<u8, Error> {
+) -> Result<ExitCode, Error> {
     let baseline = open_changeable(cargo)?.new_or_not(name)?;
     let (folder, record) = store::open(run, || Store::of_workspace(cargo))?;
     let save = |folder: &RunFolder, record: &RunRecord| {
@@ -131,7 +132,7 @@ fn save_baseline(
         }
     }
     console::print_result(clean(&baseline.folder().display().to_string()))?;
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 fn has_saved(saved: &[SaveResult]) -> bool {
@@ -160,13 +161,13 @@ fn not_saved(run_id: &str, saved: &[SaveResult]) -> Error {
     Error::usage(message).with_help(helps.join("; "))
 }
 
-fn remove_baseline(baselines: &Baselines, name: &str) -> Result<u8, Error> {
+fn remove_baseline(baselines: &Baselines, name: &str) -> Result<ExitCode, Error> {
     let baseline = baselines.open(name)?;
     let (count, strange) = baseline.remove()?;
     let files = display::format_counted(count as u64, "file");
     console::print_status("Removed", format_args!("the baseline `{name}`: {files}"));
     report_strange_files(&strange);
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// Tells of what is no part of a baseline.

@@ -13,8 +13,9 @@ use crate::export::page::Section;
 use crate::export::page::comparison::{self, ComparisonBase};
 use crate::export::terminal;
 use crate::store::{self, Store};
-use loadtest_model::card::{Validity, Verdict};
+use loadtest_model::card::Validity;
 use loadtest_model::comparison::{ComparisonOutcome, Side};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::{RunRecord, ScenarioRecord};
 
 /// The result of a comparison.
@@ -35,7 +36,7 @@ pub(crate) struct RunComparison {
 ///
 /// # Errors
 /// When there is no such baseline or run, or it cannot be read.
-pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Error> {
+pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Error> {
     let baselines = baseline::baselines(&args.cargo)?;
     let open_store = || Store::of_workspace(&args.cargo);
     let compared = compare_by_name(&args.base, &args.new, &baselines, &open_store)?;
@@ -179,7 +180,7 @@ impl RunComparison {
     }
 
     /// 0 where nothing regressed, 99 where something did, 2 where nothing could be compared.
-    fn exit_code(&self) -> u8 {
+    fn exit_code(&self) -> ExitCode {
         let comparisons = || {
             self.scenarios
                 .iter()
@@ -189,11 +190,11 @@ impl RunComparison {
                 })
         };
         if comparisons().any(|comparison| comparison.regressions().next().is_some()) {
-            Verdict::Failed.exit_code()
+            ExitCode::GateFailed
         } else if comparisons().next().is_some() {
-            0
+            ExitCode::Passed
         } else {
-            2
+            ExitCode::Usage
         }
     }
 }

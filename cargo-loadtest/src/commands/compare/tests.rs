@@ -2,6 +2,7 @@ use super::*;
 use loadtest_model::comparison::{
     Change, Compared as Found, Comparison, Figure, Margin, Refusal, Skipped, Subject,
 };
+use loadtest_model::exit_code::ExitCode;
 
 fn found(figure: Figure, base: f64, new: f64, change: f64, verdict: Change) -> Found {
     let around = match figure {
@@ -143,12 +144,12 @@ fn programs_read_the_same() {
 #[test]
 fn the_exit_code_says_whether_something_regressed_or_nothing_was_compared() {
     let mut all = compared();
-    assert_eq!(all.exit_code(), 99);
+    assert_eq!(all.exit_code(), ExitCode::GateFailed);
     let ComparisonOutcome::Compared(comparison) = &mut all.scenarios[0].1 else {
         unreachable!()
     };
     comparison.subjects[1].figures[1].verdict = Change::Inconclusive;
-    assert_eq!(all.exit_code(), 0);
+    assert_eq!(all.exit_code(), ExitCode::Passed);
     all.scenarios.remove(0);
-    assert_eq!(all.exit_code(), 2);
+    assert_eq!(all.exit_code(), ExitCode::Usage);
 }

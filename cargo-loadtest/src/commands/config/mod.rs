@@ -16,6 +16,7 @@ use crate::console;
 use crate::error::Error;
 use crate::policy::Caller;
 use crate::workspace::Workspace;
+use loadtest_model::exit_code::ExitCode;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use url::Url;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
+pub(crate) fn config(args: &ConfigArgs) -> Result<ExitCode, Error> {
     let workspace = Workspace::load_or_folder(&args.cargo)?;
     let config = Config::load(&workspace.start, workspace.root())?;
     let store = config.store.directory.clone();
@@ -38,7 +39,7 @@ pub(crate) fn config(args: &ConfigArgs) -> Result<u8, Error> {
         }
         ResultFormat::Json => console::print_json(format_args!("{:#}", config_json(&view)))?,
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// The data to print.

@@ -9,18 +9,16 @@ use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::selection::identified;
 use crate::session::{self, Program};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::Overrides;
 use loadtest_model::protocol::DebugRequest;
 use transcript::Transcript;
-
-/// The exit code of a failed journey, as of a failed gate.
-const FAILED: u8 = 99;
 
 /// Runs the journey and prints it as it goes.
 ///
 /// # Errors
 /// When there was none, or when it broke off.
-pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
@@ -74,5 +72,9 @@ pub(crate) fn debug(args: &DebugArgs, cli: &Cli) -> Result<u8, Error> {
             }
         },
     )?;
-    Ok(if end.is_ok { 0 } else { FAILED })
+    Ok(if end.is_ok {
+        ExitCode::Passed
+    } else {
+        ExitCode::GateFailed
+    })
 }

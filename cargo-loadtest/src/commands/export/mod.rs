@@ -10,13 +10,14 @@ use crate::error::Error;
 use crate::files;
 use crate::selection::one;
 use document::describe_scenario;
+use loadtest_model::exit_code::ExitCode;
 use std::path::Path;
 
 /// Writes the scenario, or a launcher for it, to the file that was asked for, or prints it.
 ///
 /// # Errors
 /// When it cannot be found or written; there is then no file, or the one that was there.
-pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let (name, output, project) = if let Some(launcher) = &args.launcher {
         let args = launcher.args();
         (&*args.scenario, &args.output, &args.project)
@@ -55,5 +56,5 @@ pub(crate) fn export(args: &ExportArgs, cli: &Cli) -> Result<u8, Error> {
     } else {
         console::print_result(text.trim_end_matches('\n'))?;
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }

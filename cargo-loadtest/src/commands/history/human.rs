@@ -7,6 +7,7 @@ use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, wrap};
 use anstyle::Style;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 
 /// The runs, at most `limit` of each scenario.
 pub(super) fn render(
@@ -171,9 +172,9 @@ fn commit(entry: &Entry) -> String {
 
 fn format_verdict(entry: &Entry) -> (Style, String) {
     let style = match entry.exit_code() {
-        Some(0) => GOOD,
+        Some(ExitCode::Passed) => GOOD,
         None => ACCENT,
-        Some(102 | 105) => FAIR,
+        Some(ExitCode::Invalid | ExitCode::Interrupted) => FAIR,
         Some(_) => BAD,
     };
     let mut words = entry.verdict().to_owned();

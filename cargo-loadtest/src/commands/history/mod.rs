@@ -13,12 +13,13 @@ use crate::console;
 use crate::error::Error;
 use crate::selection::matching;
 use crate::store::Store;
+use loadtest_model::exit_code::ExitCode;
 
 /// Prints the runs in the store.
 ///
 /// # Errors
 /// When the store cannot be found, or what was asked for is not in it.
-pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
+pub(crate) fn history(args: &HistoryArgs) -> Result<ExitCode, Error> {
     let store = Store::of_workspace(&args.cargo)?;
     let archive = Archive::read(&store)?;
     let known = archive.scenarios();
@@ -46,5 +47,5 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<u8, Error> {
             console::print_json(data::render(&histories, &archive, args.limit))?;
         }
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }

@@ -3,6 +3,7 @@ use crate::archive::{Archive, Entry, Outcome, ScenarioHistory, Unreadable, of_re
 use crate::session::sample;
 use loadtest_model::card::Report;
 use loadtest_model::definition::{Load, Shape};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::metrics::Health;
 use loadtest_model::record::{
     EndReason, Environment, NotRun, RunRecord, SCHEMA_VERSION, ScenarioRecord,
@@ -127,7 +128,7 @@ fn what_measured_nothing_to_go_by_is_listed_and_has_no_trend() {
     missing.scenarios.clear();
     missing.not_run.push(NotRun {
         scenario: SCENARIO.to_owned(),
-        exit_code: 100,
+        exit_code: ExitCode::SetupFailed,
         message: "setup failed".into(),
         ..NotRun::from_definition(&run(3, 1).scenarios[0].start.definition)
     });

@@ -12,12 +12,11 @@ use crate::import::{
     Recording, WrittenScenario, correlate, find_left_values, format_source, read_environment,
     read_har, read_jmx, read_k6, read_openapi, read_postman, write_source,
 };
+use loadtest_model::exit_code::ExitCode;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use verify::WrittenTest;
 
-/// The exit code where a journey differs from the recording, as of a failed gate.
-const DIFFERS: u8 = 99;
 /// The most dropped requests that are listed for a reason.
 const MOST_DROPPED: usize = 5;
 /// Largest document, in bytes.
@@ -27,7 +26,7 @@ const LARGEST: u64 = 256 * 1024 * 1024;
 ///
 /// # Errors
 /// Input that is refused; a file that exists already, or cannot be written.
-pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<u8, Error> {
+pub(crate) fn import(args: &ImportArgs, quiet: bool) -> Result<ExitCode, Error> {
     match &args.command {
         ImportCommand::Curl {
             file,
@@ -137,7 +136,7 @@ impl<'a> ScenarioOutput<'a> {
         file: &Path,
         format: &str,
         read: impl FnOnce(&Input) -> Result<Recording, Mistake>,
-    ) -> Result<u8, Error> {
+    ) -> Result<ExitCode, Error> {
         let mut input = recorded::read_input(file, LARGEST)?;
         if format == "openapi" {
             input.set_described();
@@ -156,7 +155,11 @@ impl<'a> ScenarioOutput<'a> {
     }
 
     /// Writes the scenario, and prints warnings, references and secrets. Returns the exit code.
-    fn write_scenario(self, mut requests: ImportedRequests, format: &str) -> Result<u8, Error> {
+    fn write_scenario(
+        self,
+        mut requests: ImportedRequests,
+        format: &str,
+    ) -> Result<ExitCode, Error> {
         requests.hide_secrets();
         requests.print_warnings();
         self.print_dropped(&requests.recording.dropped);
@@ -181,7 +184,7 @@ impl<'a> ScenarioOutput<'a> {
         {
             console::print_warning(lines);
         }
-        Ok(0)
+        Ok(ExitCode::Passed)
     }
 
     /// Prints the requests that are left out: one by one, or as many as fit in a line where there are more for a reason.
@@ -207,7 +210,11 @@ impl<'a> ScenarioOutput<'a> {
     }
 
     /// Runs what was written once.
-    fn verify(self, recording: &Recording, scenarios: &[WrittenScenario]) -> Result<u8, Error> {
+    fn verify(
+        self,
+        recording: &Recording,
+        scenarios: &[WrittenScenario],
+    ) -> Result<ExitCode, Error> {
         let target = OutputTarget::find(&self.to.output).ok_or_else(|| {
             let output = self.to.output.display();
             let error = Error::usage(format!(
@@ -226,7 +233,11 @@ impl<'a> ScenarioOutput<'a> {
         };
         let left = find_left_values(recording);
         let is_same = verify::verify(&test, recording, &left)?;
-        Ok(if is_same { 0 } else { DIFFERS })
+        Ok(if is_same {
+            ExitCode::Passed
+        } else {
+            ExitCode::GateFailed
+        })
     }
 
     fn write_file(self, source: &str) -> Result<(), Error> {

@@ -13,6 +13,7 @@ use crate::files;
 use crate::suggestion::join_names;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
+use loadtest_model::exit_code::ExitCode;
 use manifest::{LoadtestOrigin, Manifest};
 use source::DependencySource;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ const CONFIG: &str = include_str!("templates/loadtest.toml");
 ///
 /// # Errors
 /// When there is no package to add them to, or a file cannot be read or written.
-pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
+pub(crate) fn init(args: &InitArgs) -> Result<ExitCode, Error> {
     let cargo = CargoArgs {
         manifest_path: manifest_path(args)?,
         ..CargoArgs::default()
@@ -80,7 +81,7 @@ pub(crate) fn init(args: &InitArgs) -> Result<u8, Error> {
     let config = workspace.root().join(FILE_NAME);
     add_file(&config, workspace.root(), CONFIG, &mut done, &mut kept)?;
     print_summary(package, &done, &kept);
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// The crate of that name on the package registry is not ours.

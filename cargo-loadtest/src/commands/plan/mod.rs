@@ -14,6 +14,7 @@ use loadtest::redact;
 use loadtest::targets::Permissions;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::Plan;
 use outlook::Outlook;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// When they cannot be found or built, or when a run would be refused for its load.
-pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
+pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let given = recorded::read_requests(&args.curl)?;
     let project = Project::open_for(given.as_ref(), &args.project, cli)?;
     let config = project.config()?;
@@ -73,7 +74,7 @@ pub(crate) fn plan(args: &PlanArgs, cli: &Cli) -> Result<u8, Error> {
             console::print_json(format_args!("{all:#}"))?;
         }
     }
-    Ok(0)
+    Ok(ExitCode::Passed)
 }
 
 /// Refuses a URL without TLS where all requests go over QUIC, as a run does.
@@ -250,7 +251,7 @@ mod tests {
             let refused = check_tls(scenario, flag, environment);
             refused
                 .err()
-                .map(|error| (error.exit_code(), error.to_string()))
+                .map(|error| (error.exit_code().number(), error.to_string()))
         };
         let (code, words) = refused(&scenario, None, None).unwrap();
         assert_eq!(code, 2);

@@ -1,6 +1,7 @@
 //! The file as a whole: where it is found, its syntax, and mistakes with their lines.
 
 use super::*;
+use loadtest_model::exit_code::ExitCode;
 
 #[test]
 fn every_key_is_read() {
@@ -53,7 +54,7 @@ fn text_in_another_encoding_names_the_line() {
     let (path, environment) = (Path::new(FILE), ConfigEnvironment::default());
     let bytes = b"[store]\ndirectory = \"\xff\"\n";
     let error = Config::decode(Some(bytes), path, environment).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(error.to_string().contains("line 2"), "{error}");
 }
 

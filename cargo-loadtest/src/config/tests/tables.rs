@@ -1,6 +1,7 @@
 //! Each table, and what is wrong in it.
 
 use super::*;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::IterationCount;
 
 #[test]
@@ -272,7 +273,7 @@ fn loads_are_read_under_their_names() {
         (Some(IterationCount::Total(1_000)), Some(2))
     );
     let error = config.preset("smok").unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     let text = error.to_string();
     assert!(
         text.ends_with("did you mean `smoke`? Available: `soak` and `smoke`"),

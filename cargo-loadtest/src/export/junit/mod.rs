@@ -18,6 +18,7 @@ use loadtest_model::card::{
 };
 use loadtest_model::definition::Metric;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::{NotRun, ShardRun};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use std::fmt::Write as _;
@@ -408,12 +409,12 @@ fn build_search_suite(report: &Report, search: &Capacity) -> TestSuite {
     let kind = search.verdict.name().to_lowercase().replace(' ', "_");
     let remarks: Vec<&str> = search.remarks.iter().map(|remark| &*remark.words).collect();
     suite.add_test_case(match search.exit_code() {
-        0 => {
+        ExitCode::Passed => {
             let mut case = named_case(&identity, &name, TestCaseStatus::success());
             case.set_system_out(clean(&remarks.join("; ")));
             case
         }
-        99 => {
+        ExitCode::GateFailed => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_message(clean(&remarks.join("; ")));
             status.set_type(kind);

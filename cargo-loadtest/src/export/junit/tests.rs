@@ -2,6 +2,7 @@ use super::*;
 use crate::export::sample;
 use loadtest_model::card::{CapacityVerdict, Reason, ReasonKind, Verdict};
 use loadtest_model::comparison::ComparisonOutcome;
+use loadtest_model::exit_code::ExitCode;
 use std::sync::LazyLock;
 
 fn read(report: &Report) -> quick_junit::Report {
@@ -109,7 +110,9 @@ fn make_many() -> Vec<(String, Report)> {
         CapacityVerdict::TargetGone,
         CapacityVerdict::Invalid,
         CapacityVerdict::Interrupted,
-        CapacityVerdict::Broken { exit_code: 100 },
+        CapacityVerdict::Broken {
+            exit_code: ExitCode::SetupFailed,
+        },
     ] {
         let mut search = sample::search("journey");
         search.capacity.as_mut().unwrap().verdict = verdict;
@@ -123,8 +126,12 @@ fn all_is_green_exactly_where_the_exit_code_is_zero() {
     let mut codes = std::collections::BTreeSet::new();
     for (name, report, junit) in many() {
         let green = junit.failures + junit.errors == 0;
-        assert_eq!(green, report.exit_code() == 0, "{name}: {junit:#?}");
-        codes.insert(report.exit_code());
+        assert_eq!(
+            green,
+            report.exit_code() == ExitCode::Passed,
+            "{name}: {junit:#?}"
+        );
+        codes.insert(report.exit_code().number());
     }
     assert!(
         codes.is_superset(&[0, 1, 3, 99, 100, 102, 103, 105].into()),

@@ -13,6 +13,7 @@ use crate::export::page::{
 use crate::export::terminal::text::bar;
 use loadtest_model::card::Report;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use std::fmt::Write as _;
 use text::{escape_code, escape_prose};
 
@@ -66,7 +67,11 @@ fn render_page(page: &Page, is_shown: impl Fn(&Section) -> bool) -> String {
     let mut text = String::new();
     let is_summarised = !page.is_search && page.sheets.len() != 1;
     if is_summarised {
-        let mark = if page.exit_code == 0 { "✅" } else { "❌" };
+        let mark = if page.exit_code == ExitCode::Passed {
+            "✅"
+        } else {
+            "❌"
+        };
         let _ = writeln!(text, "## {mark} {}", page.outcome);
         if !page.sheets.is_empty() {
             text.push('\n');

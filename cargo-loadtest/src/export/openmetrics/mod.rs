@@ -12,6 +12,7 @@ mod tests;
 use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::metrics::WebSocketTally;
 use loadtest_model::record::ShardRun;
 use page::{FAMILIES, Labels, add_up, flag_value};
@@ -94,7 +95,7 @@ fn write_run(text: &mut MetricsText, report: &Report, cards: &[LabelledCard<'_>]
     text.family("run", [(run, one)]);
     text.family(
         "exit_code",
-        [(Labels::new(), Some(f64::from(report.exit_code())))],
+        [(Labels::new(), Some(f64::from(report.exit_code().number())))],
     );
     let scenarios = cards.iter().map(|scenario| {
         let card = scenario.card;
@@ -129,7 +130,7 @@ fn write_verdicts(
         let of_search = report.capacity.as_ref().map(Capacity::exit_code);
         let code = card.map(|card| of_search.unwrap_or(card.verdict.exit_code()));
         let labels = own_labels(&[("scenario", identity)]);
-        (labels, Some(flag_value(code == Some(0))))
+        (labels, Some(flag_value(code == Some(ExitCode::Passed))))
     });
     text.family("passed", passed);
     let states = cards.iter().flat_map(|scenario| {

@@ -29,6 +29,7 @@ pub(crate) use block::{
 use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::definition::Letter;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::NotRun;
 pub(crate) use section::{Place, Section};
 
@@ -51,7 +52,7 @@ pub(crate) struct Page {
     pub(crate) tool_version: String,
     pub(crate) run_id: String,
     pub(crate) started_at: String,
-    pub(crate) exit_code: u8,
+    pub(crate) exit_code: ExitCode,
 }
 
 /// A scenario, a search, or a scenario that did not run.

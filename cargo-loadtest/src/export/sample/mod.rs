@@ -9,6 +9,7 @@ pub(super) use gate::{absent, compared, graded_too_low, kept, refused, regressed
 use loadtest_model::card::{Correlation, Correlations, Report};
 use loadtest_model::comparison::{BaselineComparison, RunComparison};
 use loadtest_model::definition::{Comparator, GroupDef, Metric, StepDef, Subject, Threshold};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::metrics::{Cell, GroupSample, Panicked};
 use loadtest_model::plan::ScopedThreshold;
@@ -506,7 +507,7 @@ fn not_run(scenario: String, message: String, help: Option<String>) -> NotRun {
         scenario,
         fingerprint: Some("1f3a9c02aa11bb22".to_owned()),
         version: None,
-        exit_code: 100,
+        exit_code: ExitCode::SetupFailed,
         message: Redacted::assume(message),
         help: help.map(Redacted::assume),
     }

@@ -11,6 +11,7 @@ use crate::export::page::{
 };
 use anstyle::Style;
 use loadtest_model::card::Report;
+use loadtest_model::exit_code::ExitCode;
 use table::{TextCell, TextColumn, TextTable};
 use text::{ACCENT, BAD, BOLD, DIM, FAIR, GOOD, Line, PLAIN, bar, clean, shorten, width, wrap};
 
@@ -54,7 +55,7 @@ pub(crate) fn render(report: &Report, width: usize, colour: bool, extent: Extent
             screen.table(&page.scenarios);
         }
     }
-    if page.exit_code != 0 {
+    if page.exit_code != ExitCode::Passed {
         let code = format!("exit code {}", page.exit_code);
         screen.line(Line::new().add(DIM, code));
     }

@@ -27,6 +27,7 @@ use super::route::Route;
 use crate::error::Error;
 use http::StatusCode;
 use load::EnteredLoad;
+use loadtest_model::exit_code::ExitCode;
 use maud::{Markup, html};
 use std::sync::Arc;
 
@@ -174,8 +175,8 @@ pub(super) fn refuse_size(dashboard: &Dashboard, status: StatusCode, text: &str)
 /// Renders an error with its remedy.
 fn explain(dashboard: &Dashboard, error: &Error) -> Answer {
     let status = match error.exit_code() {
-        2 => StatusCode::BAD_REQUEST,
-        3 => StatusCode::NOT_FOUND,
+        ExitCode::Usage => StatusCode::BAD_REQUEST,
+        ExitCode::NothingFound => StatusCode::NOT_FOUND,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     let body = html! {

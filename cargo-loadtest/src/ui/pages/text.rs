@@ -5,6 +5,7 @@ use crate::ui::dashboard::Dashboard;
 use crate::ui::route::Route;
 use loadtest_model::card::Verdict;
 use loadtest_model::display;
+use loadtest_model::exit_code::ExitCode;
 use maud::{Markup, html};
 use std::path::Path;
 use std::time::Duration;
@@ -15,10 +16,10 @@ const SPARKLINE: (f64, f64) = (120.0, 24.0);
 /// Renders the verdict of a run of a scenario.
 pub(super) fn render_verdict(entry: &Entry) -> Markup {
     let (tone, sign) = match (&entry.outcome, entry.exit_code()) {
-        (_, Some(0)) => ("good", "✓"),
+        (_, Some(ExitCode::Passed)) => ("good", "✓"),
         (Outcome::UnderWay, _) => ("plain", "●"),
         (Outcome::Measured(figures), _) if figures.verdict == Verdict::Failed => ("bad", "✗"),
-        (_, Some(102 | 105)) => ("fair", "!"),
+        (_, Some(ExitCode::Invalid | ExitCode::Interrupted)) => ("fair", "!"),
         _ => ("bad", "✗"),
     };
     html! { span class={ "chip t-" (tone) } { (sign) " " (entry.verdict()) } }

@@ -5,6 +5,7 @@ use crate::capacity::{
 };
 use crate::definition::{Metric, Threshold};
 use crate::display;
+use crate::exit_code::ExitCode;
 use serde::Serialize;
 use std::fmt;
 
@@ -48,7 +49,7 @@ pub enum CapacityVerdict {
     /// A run went wrong.
     Broken {
         /// The exit code that says what kind of reason it was.
-        exit_code: u8,
+        exit_code: ExitCode,
     },
 }
 
@@ -73,12 +74,14 @@ pub enum Tone {
 
 impl CapacityVerdict {
     /// The exit code of a search with this result.
-    pub const fn exit_code(self) -> u8 {
+    pub const fn exit_code(self) -> ExitCode {
         match self {
-            Self::Confirmed => 0,
-            Self::TooLow | Self::NotMet | Self::NotConfirmed | Self::TargetGone => 99,
-            Self::Invalid => 102,
-            Self::Interrupted => 105,
+            Self::Confirmed => ExitCode::Passed,
+            Self::TooLow | Self::NotMet | Self::NotConfirmed | Self::TargetGone => {
+                ExitCode::GateFailed
+            }
+            Self::Invalid => ExitCode::Invalid,
+            Self::Interrupted => ExitCode::Interrupted,
             Self::Broken { exit_code } => exit_code,
         }
     }
@@ -120,7 +123,7 @@ impl Capacity {
     }
 
     /// The exit code of the search.
-    pub const fn exit_code(&self) -> u8 {
+    pub const fn exit_code(&self) -> ExitCode {
         self.verdict.exit_code()
     }
 
@@ -397,18 +400,21 @@ mod tests {
             (10.0, LONG, TrialOutcome::Met),
         ]);
         let capacity = Capacity::from_search(&search);
-        assert_eq!((capacity.exit_code(), &*capacity.headline()), (0, "10/s"));
+        assert_eq!(
+            (capacity.exit_code(), &*capacity.headline()),
+            (ExitCode::Passed, "10/s")
+        );
         assert_eq!(
             words(&capacity),
             "10/s met the SLO for 1 min: p95 40.0 ms, errors 0 % | 10.5/s did not meet it: because | \
              limited by the target"
         );
         search.goal.min_per_second = Some(10.0);
-        assert_eq!(Capacity::from_search(&search).exit_code(), 0);
+        assert_eq!(Capacity::from_search(&search).exit_code(), ExitCode::Passed);
         search.goal.min_per_second = Some(11.0);
         let capacity = Capacity::from_search(&search);
         assert_eq!(capacity.verdict, CapacityVerdict::TooLow);
-        assert_eq!(capacity.exit_code(), 99);
+        assert_eq!(capacity.exit_code(), ExitCode::GateFailed);
         assert!(words(&capacity).contains("11/s was required"));
     }
 
@@ -420,15 +426,18 @@ mod tests {
             (10.0, LONG, TrialOutcome::Met),
         ]);
         let capacity = Capacity::from_search(&known);
-        assert_eq!((capacity.exit_code(), &*capacity.headline()), (0, "≥ 10/s"));
+        assert_eq!(
+            (capacity.exit_code(), &*capacity.headline()),
+            (ExitCode::Passed, "≥ 10/s")
+        );
         assert!(words(&capacity).contains("limited by the generator: the target may"));
         known.goal.min_per_second = Some(11.0);
-        assert_eq!(Capacity::from_search(&known).exit_code(), 102);
+        assert_eq!(Capacity::from_search(&known).exit_code(), ExitCode::Invalid);
         let unknown = search(&[(10.0, SEARCH, TrialOutcome::GeneratorLimited)]);
         let capacity = Capacity::from_search(&unknown);
         assert_eq!(
             (capacity.exit_code(), &*capacity.headline()),
-            (102, display::NO_VALUE)
+            (ExitCode::Invalid, display::NO_VALUE)
         );
     }
 
@@ -440,14 +449,14 @@ mod tests {
         ];
         let capacity = Capacity::from_search(&search(&missed));
         assert_eq!(capacity.verdict, CapacityVerdict::NotMet);
-        assert_eq!(capacity.exit_code(), 99);
+        assert_eq!(capacity.exit_code(), ExitCode::GateFailed);
         let refuted = [
             (10.0, SEARCH, TrialOutcome::Met),
             (10.0, LONG, TrialOutcome::Missed),
         ];
         let capacity = Capacity::from_search(&search(&refuted));
         assert_eq!(capacity.verdict, CapacityVerdict::NotConfirmed);
-        assert_eq!(capacity.exit_code(), 99);
+        assert_eq!(capacity.exit_code(), ExitCode::GateFailed);
     }
 
     #[test]
@@ -455,22 +464,22 @@ mod tests {
         let mut search = search(&[(10.0, SEARCH, TrialOutcome::Met)]);
         let code = |search: &Search| Capacity::from_search(search).exit_code();
         search.ending = Some(SearchEnding::Interrupted);
-        assert_eq!(code(&search), 105);
+        assert_eq!(code(&search), ExitCode::Interrupted);
         assert!(
             words(&Capacity::from_search(&search))
                 .contains("10/s met the SLO for 10 s, and was not")
         );
         search.ending = None;
-        assert_eq!(code(&search), 105);
+        assert_eq!(code(&search), ExitCode::Interrupted);
         let reason = "no longer there".into();
         search.ending = Some(SearchEnding::TargetGone { reason });
-        assert_eq!(code(&search), 99);
+        assert_eq!(code(&search), ExitCode::GateFailed);
         let failure = RunFailure {
             kind: FailureKind::NotPermitted,
             message: "elsewhere".into(),
             help: None,
         };
         search.ending = Some(SearchEnding::Broken { failure });
-        assert_eq!(code(&search), 103);
+        assert_eq!(code(&search), ExitCode::NotPermitted);
     }
 }

@@ -38,6 +38,7 @@ mod verdict;
 mod websockets;
 mod weight;
 
+use crate::exit_code::ExitCode;
 pub use crate::record::Trust;
 pub use accounts::Accounts;
 pub use bottleneck::{Bottleneck, TailBottleneck};
@@ -65,7 +66,7 @@ pub use trace::{TraceRow, TraceSubject};
 pub use trial::judge_trial;
 pub use validity::{Validity, ValidityCause};
 pub(crate) use validity::{judge_busy_workers, judge_throttling};
-pub use verdict::{Reason, ReasonKind, Verdict, worst_exit_code};
+pub use verdict::{Reason, ReasonKind, Verdict};
 pub use websockets::WebSockets;
 pub use weight::WeightRow;
 
@@ -230,7 +231,7 @@ impl Report {
 
     /// The exit code of the run: the worst of its cards and of what did not run; 3 without any. A search
     /// has its own: its card is of one trial.
-    pub fn exit_code(&self) -> u8 {
+    pub fn exit_code(&self) -> ExitCode {
         if let Some(capacity) = self.capacity.as_ref().filter(|_| self.not_run.is_empty()) {
             return capacity.exit_code();
         }
@@ -238,7 +239,7 @@ impl Report {
             return Verdict::Empty.exit_code();
         }
         let cards = self.cards.iter().map(|card| card.verdict.exit_code());
-        worst_exit_code(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
+        ExitCode::worst_of(cards.chain(self.not_run.iter().map(|scenario| scenario.exit_code)))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::{Card, Quantiles, StepRow};
 use crate::display;
+use crate::exit_code::ExitCode;
 use std::fmt;
 
 impl Card {
     /// The exit code of a run with this card.
-    pub const fn exit_code(&self) -> u8 {
+    pub const fn exit_code(&self) -> ExitCode {
         self.verdict.exit_code()
     }
 }

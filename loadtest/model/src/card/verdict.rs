@@ -3,6 +3,7 @@
 use super::{Card, DependencyFailure, InnerRow, ObservedRow, StepRow, StreamRow, ThresholdRow};
 use crate::comparison::ComparisonOutcome;
 use crate::display;
+use crate::exit_code::ExitCode;
 use crate::metrics::{ErrorKind, RootCause};
 use crate::record::EndReason;
 use crate::record::ScenarioRecord;
@@ -31,20 +32,17 @@ pub enum Verdict {
     Internal,
 }
 
-/// All exit codes, the one that wins first.
-const PRECEDENCE: [u8; 10] = [1, 101, 2, 103, 100, 105, 3, 102, 99, 0];
-
 impl Verdict {
     /// The exit code of a run with this verdict.
-    pub const fn exit_code(self) -> u8 {
+    pub const fn exit_code(self) -> ExitCode {
         match self {
-            Self::Passed => 0,
-            Self::Failed => 99,
-            Self::Invalid => 102,
-            Self::Interrupted => 105,
-            Self::NotPermitted => 103,
-            Self::Empty => 3,
-            Self::Internal => 1,
+            Self::Passed => ExitCode::Passed,
+            Self::Failed => ExitCode::GateFailed,
+            Self::Invalid => ExitCode::Invalid,
+            Self::Interrupted => ExitCode::Interrupted,
+            Self::NotPermitted => ExitCode::NotPermitted,
+            Self::Empty => ExitCode::NothingFound,
+            Self::Internal => ExitCode::Internal,
         }
     }
 
@@ -136,20 +134,6 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
-}
-
-/// Returns the most severe of several exit codes; 0 without any. An unknown code counts as the worst.
-pub fn worst_exit_code(codes: impl IntoIterator<Item = u8>) -> u8 {
-    let rank = |code: u8| {
-        PRECEDENCE
-            .iter()
-            .position(|known| *known == code)
-            .unwrap_or(0)
-    };
-    codes
-        .into_iter()
-        .min_by_key(|code| rank(*code))
-        .unwrap_or(0)
 }
 
 /// The verdict over a card that is otherwise complete, and its reasons, the decisive ones first; the measured part took
@@ -577,15 +561,5 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
-    }
-
-    #[test]
-    fn the_exit_code_is_the_worst_by_precedence() {
-        assert_eq!(worst_exit_code([0, 99, 0]), 99);
-        assert_eq!(worst_exit_code([99, 102]), 102);
-        assert_eq!(worst_exit_code([102, 3]), 3);
-        assert_eq!(worst_exit_code([3, 105, 99]), 105);
-        assert_eq!(worst_exit_code([105, 103]), 103);
-        assert_eq!(worst_exit_code([]), 0);
     }
 }

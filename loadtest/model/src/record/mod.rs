@@ -8,6 +8,7 @@ mod regrade;
 mod telemetry;
 mod trust;
 
+use crate::exit_code::ExitCode;
 pub use crate::metrics::{ObservedFigure, ObservedLimit, ObservedPoint};
 pub use check::{Impossible, from_json};
 pub use merge::{AgentRun, MergeError, ShardDoubt, ShardRun, merge_shards};
@@ -68,7 +69,7 @@ pub struct NotRun {
     #[serde(default)]
     pub version: Option<String>,
     /// The exit code that says what kind of reason it was.
-    pub exit_code: u8,
+    pub exit_code: ExitCode,
     /// The reason, in words.
     pub message: Redacted,
     /// The remedy, if one is known.

@@ -2,6 +2,7 @@ use super::*;
 use crate::cli::{self, Command};
 use crate::session::sample;
 use loadtest_model::definition::{Load, Rate};
+use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 use std::ffi::OsString;
 
@@ -66,7 +67,7 @@ fn every_place_of_a_template_is_filled() {
 #[test]
 fn an_image_without_digest_is_refused() {
     let error = render("kubernetes check_out --image loadtest:latest").unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(
         error.to_string().contains("is named by no digest"),
         "{error}"
@@ -77,7 +78,7 @@ fn an_image_without_digest_is_refused() {
 fn a_target_of_the_scenario_itself_needs_a_base_url() {
     let line = format!("compose check_out {IMAGE}");
     let error = render_scenario(&line, true).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(
         error
             .to_string()
@@ -103,7 +104,7 @@ fn a_loopback_address_is_refused() {
             "https://[::1]/api",
         ] {
             let error = render(&format!("{line} --base-url {base}")).unwrap_err();
-            assert_eq!(error.exit_code(), 2);
+            assert_eq!(error.exit_code(), ExitCode::Usage);
             assert!(
                 error.to_string().contains("is a loopback address"),
                 "{error}"
@@ -145,7 +146,7 @@ fn limits_of_time_follow_the_load() {
     let mut scenario = sample::definition("check_out", &[]);
     scenario.load = Some(two_hours);
     let error = render_for("slurm check_out --limit 2h", scenario.clone()).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
+    assert_eq!(error.exit_code(), ExitCode::Usage);
     assert!(error.to_string().contains("ends the load"), "{error}");
     let text = render_for("slurm check_out --limit 3h", scenario).unwrap();
     assert!(text.contains("#SBATCH --time=180\n"), "{text}");

@@ -1,6 +1,7 @@
 //! The grade, and what lost points.
 
 use super::*;
+use crate::exit_code::ExitCode;
 use crate::redacted::Redacted;
 
 #[test]
@@ -146,7 +147,7 @@ fn a_run_whose_steps_have_no_weight_in_the_grade_measured_nothing() {
     let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::Empty, 3)
+        (Verdict::Empty, ExitCode::NothingFound)
     );
     assert_eq!(card.grade.label(), "NS");
     let reason = "no step that was executed has a weight in the grade";

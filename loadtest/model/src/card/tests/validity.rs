@@ -1,6 +1,7 @@
 //! Whether the measurement can be trusted.
 
 use super::*;
+use crate::exit_code::ExitCode;
 use crate::record::{Environment, ShardDoubt, ShardRun};
 use crate::shard::Shard;
 
@@ -243,7 +244,7 @@ fn percentiles_that_the_generator_made_are_named_and_a_limit_on_them_is_no_verdi
     let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::Invalid, 102)
+        (Verdict::Invalid, ExitCode::Invalid)
     );
     assert_eq!(
         words(&card),
@@ -307,7 +308,7 @@ fn a_blocked_worker_is_invalid_and_says_which_step() {
     let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::Invalid, 102)
+        (Verdict::Invalid, ExitCode::Invalid)
     );
     assert_eq!(words(&card), ["`login` blocked a worker thread"]);
     assert_eq!(card.validity.trust, Trust::Invalid);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::definition::{Letter, Subject};
+use crate::exit_code::ExitCode;
 use crate::metrics::{SlowJourney, TailShare, Tally};
 use crate::plan::with_error_limit;
 
@@ -20,7 +21,7 @@ fn a_run_that_a_threshold_ended_fails_though_it_holds_at_last() {
     assert!(card.thresholds.iter().all(|row| row.passed));
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::Failed, 99)
+        (Verdict::Failed, ExitCode::GateFailed)
     );
     assert!(card.grade.partial);
     // A record keeps it, beside the endings of old ones.
@@ -312,7 +313,7 @@ fn nothing_executed_is_empty_whatever_the_thresholds_say() {
     let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::Empty, 3)
+        (Verdict::Empty, ExitCode::NothingFound)
     );
     assert_eq!(words(&card), ["no iteration started"]);
     assert_eq!(card.grade.label(), "NS");
@@ -365,7 +366,7 @@ fn a_blocked_request_anywhere_is_not_permitted() {
     let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::NotPermitted, 103)
+        (Verdict::NotPermitted, ExitCode::NotPermitted)
     );
 }
 
@@ -376,7 +377,7 @@ fn unbalanced_accounts_are_an_internal_error_and_withhold_the_grade() {
     let card = Card::grade(&record, None);
     assert_eq!(
         (card.verdict, card.verdict.exit_code()),
-        (Verdict::Internal, 1)
+        (Verdict::Internal, ExitCode::Internal)
     );
     assert_eq!(
         words(&card),
@@ -548,16 +549,19 @@ fn the_report_takes_the_worst_card() {
         capacity: None,
         telemetry: Vec::new(),
     };
-    assert_eq!(Report::grade(&run, None).exit_code(), 99);
+    assert_eq!(Report::grade(&run, None).exit_code(), ExitCode::GateFailed);
     run.not_run.push(NotRun {
         scenario: "shop::load::pay".to_owned(),
-        exit_code: 100,
+        exit_code: ExitCode::SetupFailed,
         message: "setup failed".into(),
         ..NotRun::default()
     });
-    assert_eq!(Report::grade(&run, None).exit_code(), 100);
+    assert_eq!(Report::grade(&run, None).exit_code(), ExitCode::SetupFailed);
     run.scenarios.clear();
-    assert_eq!(Report::grade(&run, None).exit_code(), 100);
+    assert_eq!(Report::grade(&run, None).exit_code(), ExitCode::SetupFailed);
     run.not_run.clear();
-    assert_eq!(Report::grade(&run, None).exit_code(), 3);
+    assert_eq!(
+        Report::grade(&run, None).exit_code(),
+        ExitCode::NothingFound
+    );
 }
