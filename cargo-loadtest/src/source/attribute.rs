@@ -21,7 +21,7 @@ pub(super) struct Attribute {
 /// An option of an attribute.
 #[derive(Debug, Clone)]
 pub(super) struct OptionText {
-    /// The word at its start; `limit` for a comparison.
+    /// The word at its start; `limit` for another comparison.
     pub(super) key: String,
     /// Counts the options of the same key, from 1.
     pub(super) number: usize,
@@ -44,6 +44,8 @@ pub(super) enum OptionForm {
 
 /// The key of all limits.
 pub(super) const LIMIT: &str = "limit";
+/// The option that may be followed by a limit: `good(response < 1s) > 95%`.
+pub(super) const GOOD: &str = "good";
 
 impl Attribute {
     /// Reads an attribute: the tokens between its brackets, or within `cfg_attr(..)`.
@@ -86,17 +88,21 @@ impl OptionText {
         let range = range_of(tokens)?;
         let (first, rest) = tokens.split_first()?;
         let is_equals = |token: &Token| token.is_punct('=');
+        // its parentheses are not all of it
+        let is_good = first.word(text) == Some(GOOD);
         let (form, value) = match rest {
             [] => (OptionForm::Bare, range.end..range.end),
             [equals, value @ ..] if is_equals(equals) && !value.first().is_some_and(is_equals) => {
                 let end = range.end..range.end;
                 (OptionForm::Assigned, range_of(value).unwrap_or(end))
             }
-            [group] if group.group('(').is_some() => (OptionForm::Call, group.range.clone()),
+            [group] if group.group('(').is_some() && !is_good => {
+                (OptionForm::Call, group.range.clone())
+            }
             _ => (OptionForm::Compared, range.clone()),
         };
         let key = match (form, &first.kind) {
-            (OptionForm::Compared, _) => LIMIT,
+            (OptionForm::Compared, _) if !is_good => LIMIT,
             (_, TokenKind::Word) => &text[first.range.clone()],
             _ => "",
         };

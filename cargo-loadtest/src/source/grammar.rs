@@ -80,6 +80,13 @@ impl<'a> Rest<'a> {
         is_number(self.take_literal()?, &UNITS).then_some(())
     }
 
+    /// `<`, `<=`, `>` or `>=`
+    fn compare(&mut self) -> Option<()> {
+        self.take("<").or_else(|| self.take(">"))?;
+        let _ = self.take("=");
+        Some(())
+    }
+
     fn status(&mut self) -> Option<()> {
         let literal = self.take_literal()?;
         is_number(literal, &["", "xx", "XX"]).then_some(())
@@ -238,10 +245,42 @@ pub(super) fn number(rest: &mut Rest<'_>) -> Option<()> {
     rest.number()
 }
 
+/// `8` or `new`
+pub(super) fn number_or_word(rest: &mut Rest<'_>) -> Option<()> {
+    match rest.tokens.first()?.kind {
+        TokenKind::Word => word(rest),
+        _ => rest.number(),
+    }
+}
+
+/// `good(first_event < 800ms, gap < 1s) > 95%`
+pub(super) fn good(rest: &mut Rest<'_>) -> Option<()> {
+    word(rest)?;
+    let mut conditions = rest.take_group('(')?;
+    while !conditions.is_empty() {
+        word(&mut conditions)?;
+        conditions.compare()?;
+        conditions.time()?;
+        if !conditions.is_empty() {
+            conditions.take(",")?;
+        }
+    }
+    if rest.is_empty() {
+        return Some(());
+    }
+    rest.compare()?;
+    share(rest)
+}
+
 /// `0.5%`
 pub(super) fn share(rest: &mut Rest<'_>) -> Option<()> {
     rest.number()?;
     rest.take("%")
+}
+
+/// `"pong"`
+pub(super) fn text(rest: &mut Rest<'_>) -> Option<()> {
+    rest.take_string().map(drop)
 }
 
 /// A word of the language or of the scenario.

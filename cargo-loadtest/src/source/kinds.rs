@@ -1,8 +1,9 @@
 //! The kinds of values that options have, by their owner.
 
-use super::attribute::LIMIT;
+use super::attribute::{GOOD, LIMIT};
 use super::grammar::{self, Rule};
 use super::read::Role;
+use loadtest_language::{METHODS, OPEN_OPTION};
 use loadtest_model::threshold::Scope;
 
 /// The owner of an option.
@@ -25,9 +26,6 @@ impl Owner {
     }
 }
 
-/// The methods that a step can name.
-const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
-
 /// The key of method and URL together.
 pub(super) const REQUEST: &str = "request";
 
@@ -35,6 +33,8 @@ pub(super) const REQUEST: &str = "request";
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Flag,
+    /// Without a value, or with parameters: `once(for = 50m)`.
+    FlagOrCall,
     Source(Rule),
     /// A number, or parameters.
     SourceOrCall(Rule),
@@ -55,14 +55,18 @@ pub(super) enum Kind {
 
 /// The key that edits and forms know an option by.
 pub(super) fn form_key(owner: Owner, key: &str) -> &str {
-    let is_request = owner == Owner::Step && METHODS.contains(&key);
-    if is_request { REQUEST } else { key }
+    let is_request = METHODS.contains(&key) || key == OPEN_OPTION;
+    if owner == Owner::Step && is_request {
+        REQUEST
+    } else {
+        key
+    }
 }
 
 pub(super) fn kind_of(owner: Owner, key: &str) -> Option<Kind> {
     use Kind::{
-        Body, Call, Closure, Condition, Conditions, Fields, Flag, Load, Pair, Request, Source,
-        SourceOrCall, Text, Texts,
+        Body, Call, Closure, Condition, Conditions, Fields, Flag, FlagOrCall, Load, Pair, Request,
+        Source, SourceOrCall, Text, Texts,
     };
     let shared = match key {
         "name" | "bearer" => Some(Text),
@@ -85,26 +89,37 @@ pub(super) fn kind_of(owner: Owner, key: &str) -> Option<Kind> {
             "thresholds" => Conditions(Scope::Journey),
             "weight" => Source(grammar::number),
             "http" => Source(grammar::http),
-            "start" => Source(grammar::time),
+            "start" | "grace" => Source(grammar::time),
             "cookies" | "dns" | "insecure" => Source(grammar::word),
+            "connections" => Source(grammar::number_or_word),
+            "reaches" => Texts,
             _ => return shared,
         }),
         Owner::Step => Some(match key {
             REQUEST => Request,
             LIMIT => Condition(Scope::Step),
             "weight" => Source(grammar::weight),
-            "one_of" | "jar" | "connections" => Source(grammar::word),
+            "one_of" | "jar" | "connections" | "format" | "graded" | "compress" | "partial" => {
+                Source(grammar::word)
+            }
             "rendezvous" => SourceOrCall(grammar::number),
-            "once" | "last" => Flag,
-            "until" => Closure,
-            "every" | "within" => Source(grammar::time),
+            "once" => FlagOrCall,
+            "last" => Flag,
+            "refresh" => Source(grammar::statuses),
+            "until" | "first" | "units" => Closure,
+            "every" | "within" | "lasts" | "idle" => Source(grammar::time),
+            "events" => Source(grammar::number),
+            GOOD => Source(grammar::good),
+            "end" | "protocol" | "graphql" => Text,
+            "heartbeat" => Call,
+            "reply" => Pair,
             "query" | "form" => Fields {
                 may_hold_files: false,
             },
             "multipart" => Fields {
                 may_hold_files: true,
             },
-            "json" => Source(grammar::json),
+            "json" | "variables" => Source(grammar::json),
             "body" => Body,
             _ => return shared,
         }),

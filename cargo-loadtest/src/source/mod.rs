@@ -35,6 +35,7 @@ mod layout;
 mod mentions;
 mod mistakes;
 mod modules;
+mod offered;
 mod parts;
 mod print;
 mod proof;
@@ -61,6 +62,7 @@ pub(crate) use {
     forms::{Description, FileSource, OptionSource, PartSource, ScenarioSource, StepMove},
     mistakes::{RefusedField, add_checked_scenario, apply_checked_edits},
     modules::find_module_files,
+    offered::{OfferedOption, is_repeated, offered_options},
     read::Role,
     value::{Field, FieldValue, OptionValue, ParameterList},
     write::create_source,

@@ -1,6 +1,6 @@
 //! Prints options as source.
 
-use super::attribute::LIMIT;
+use super::attribute::{GOOD, LIMIT};
 use super::value::{Field, FieldValue, OptionValue, ParameterList};
 
 /// Prints an option on one line, or as its source is.
@@ -34,7 +34,7 @@ fn print_with(key: &str, value: &OptionValue, list: ListPrinter<'_>) -> String {
     };
     match value {
         OptionValue::Flag => key.to_owned(),
-        OptionValue::Source(source) if key == LIMIT => source.clone(),
+        OptionValue::Source(source) if key == LIMIT || key == GOOD => source.clone(),
         OptionValue::Source(source) => format!("{key} = {source}"),
         OptionValue::Text(text) => format!("{key} = {}", quote_text(text)),
         OptionValue::Pair(first, second) => {
@@ -72,11 +72,13 @@ impl Field {
 
 impl ParameterList {
     fn print(&self) -> String {
+        let first = Some(self.first.clone()).filter(|first| !first.is_empty());
         let named = self
             .named
             .iter()
-            .map(|(name, value)| format!(", {name} = {value}"));
-        format!("{}({}{})", self.word, self.first, named.collect::<String>())
+            .map(|(name, value)| format!("{name} = {value}"));
+        let all: Vec<String> = first.into_iter().chain(named).collect();
+        format!("{}({})", self.word, all.join(", "))
     }
 }
 

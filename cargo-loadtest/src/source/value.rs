@@ -1,6 +1,6 @@
 //! The values of options: read from their tokens, and printed to the same tokens.
 
-use super::attribute::{OptionForm, OptionText};
+use super::attribute::{GOOD, OptionForm, OptionText};
 use super::grammar::{self, Rest, Rule};
 use super::kinds::{Kind, Owner, form_key, kind_of};
 use super::mistakes::explain_option;
@@ -84,7 +84,8 @@ pub(super) fn read_value(
 ) -> Result<OptionValue, &'static str> {
     let key = form_key(owner, &option.key);
     let kind = kind_of(owner, key).ok_or(UNKNOWN)?;
-    if matches!(kind, Kind::Closure) {
+    let is_closure = (option.value_tokens().first()).is_some_and(|token| token.is_punct('|'));
+    if is_closure || matches!(kind, Kind::Closure) {
         return Err(CLOSURE);
     }
     let source = &text[option.range.clone()];
@@ -131,8 +132,9 @@ fn parse_value(kind: Kind, text: &str, option: &OptionText) -> Option<OptionValu
     let is_assigned = option.form == OptionForm::Assigned;
     let is_call = option.form == OptionForm::Call;
     let value = match kind {
+        Kind::Flag | Kind::FlagOrCall if option.form == OptionForm::Bare => OptionValue::Flag,
         Kind::Flag => (option.form == OptionForm::Bare).then_some(OptionValue::Flag)?,
-        Kind::Source(rule) | Kind::SourceOrCall(rule) if is_assigned => {
+        Kind::Source(rule) | Kind::SourceOrCall(rule) if is_assigned || option.key == GOOD => {
             rule(&mut rest)?;
             OptionValue::Source(source())
         }
@@ -169,7 +171,7 @@ fn parse_value(kind: Kind, text: &str, option: &OptionText) -> Option<OptionValu
             Some(path) => OptionValue::File(path),
             None => OptionValue::Text(rest.take_string()?),
         },
-        Kind::Call | Kind::SourceOrCall(_) if is_call => {
+        Kind::Call | Kind::FlagOrCall | Kind::SourceOrCall(_) if is_call => {
             return read_parameters(&option.key, rest).map(OptionValue::Call);
         }
         Kind::Load if is_assigned => {
@@ -245,24 +247,39 @@ fn read_stage(rest: &mut Rest<'_>) -> Option<ParameterList> {
     read_parameters(word, rest.take_group('(')?)
 }
 
-/// Reads the parameters of a load, of `retry` and of `rendezvous`.
+/// Reads the parameters of a load, of `retry`, `rendezvous`, `once` and `heartbeat`.
 fn read_parameters(word: &str, mut rest: Rest<'_>) -> Option<ParameterList> {
     let mut ahead = rest;
-    grammar::amount(&mut ahead)?;
-    let first = rest.take_until_comma().to_owned();
+    let first = match word {
+        // all of them have names
+        "once" => "",
+        "heartbeat" => {
+            ahead.take_string()?;
+            rest.take_until_comma()
+        }
+        _ => {
+            grammar::amount(&mut ahead)?;
+            rest.take_until_comma()
+        }
+    };
     let mut named = Vec::new();
     while !rest.is_empty() {
-        rest.take(",")?;
+        if !first.is_empty() || !named.is_empty() {
+            rest.take(",")?;
+        }
         if rest.is_empty() {
             break;
         }
         let name = rest.take_word()?;
         rest.take("=")?;
         let rule: Rule = match name {
-            "for" | "ramp_up" | "warm_up" | "pace" | "backoff" | "within" => grammar::time,
+            "for" | "ramp_up" | "warm_up" | "pace" | "backoff" | "within" | "every" => {
+                grammar::time
+            }
             "max_users" | "users" => grammar::number,
             "spawn" => grammar::amount,
             "on" => grammar::triggers,
+            "answer" => grammar::text,
             _ => return None,
         };
         let value = rest.take_until_comma();
@@ -271,7 +288,7 @@ fn read_parameters(word: &str, mut rest: Rest<'_>) -> Option<ParameterList> {
     }
     Some(ParameterList {
         word: word.to_owned(),
-        first,
+        first: first.to_owned(),
         named,
     })
 }

@@ -21,6 +21,9 @@ mod statement;
 mod suggest;
 mod template;
 
+pub use options::{
+    DocumentedOption, METHODS, OPEN_OPTION, documented_scenario_options, documented_step_options,
+};
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use std::panic::{AssertUnwindSafe, catch_unwind};

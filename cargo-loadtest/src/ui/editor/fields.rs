@@ -2,8 +2,8 @@
 
 use super::super::request::Fields;
 use crate::source::{
-    Edit, Field, FieldValue, OptionEdit, OptionSource, OptionValue, ParameterList, PartSource,
-    Role, ScenarioSource,
+    Edit, Field, FieldValue, OfferedOption, OptionEdit, OptionSource, OptionValue, ParameterList,
+    PartSource, Role, ScenarioSource, is_repeated, offered_options,
 };
 
 /// An option in a form: `prefix` begins the names of its fields.
@@ -15,93 +15,26 @@ pub(in crate::ui) struct OptionField<'a> {
     pub(in crate::ui) option: &'a OptionSource,
 }
 
-/// The options that can be added to a step, each with the value to begin with. `true` if there may be several.
-const STEP_OPTIONS: [(&str, bool); 14] = [
-    ("expect", false),
-    ("weight", false),
-    ("think", false),
-    ("timeout", false),
-    ("name", false),
-    ("header", true),
-    ("bearer", false),
-    ("basic", false),
-    ("json", false),
-    ("query", false),
-    ("form", false),
-    ("limit", true),
-    ("retry", false),
-    ("once", false),
-];
-const SCENARIO_OPTIONS: [(&str, bool); 7] = [
-    ("name", false),
-    ("tags", false),
-    ("base", false),
-    ("load", false),
-    ("thresholds", false),
-    ("header", true),
-    ("think", false),
-];
-
 /// Returns the options that could be added beside those that are there, and those that `edits` add.
 pub(in crate::ui) fn addable_options(
-    step: Option<&str>,
+    step: Option<&PartSource>,
     present: &[OptionSource],
     edits: &[Edit],
-) -> Vec<&'static str> {
-    let all: &[(&'static str, bool)] = if step.is_some() {
-        &STEP_OPTIONS
-    } else {
-        &SCENARIO_OPTIONS
-    };
-    let is_free = |(key, is_repeated): &&(&str, bool)| {
-        let is_there = present.iter().any(|option| option.key == *key);
-        *is_repeated || !is_there && count_added(step, key, edits) == 0
-    };
-    all.iter().filter(is_free).map(|(key, _)| *key).collect()
-}
-
-/// Returns the value that a new option begins with.
-fn template_of(key: &str) -> OptionValue {
-    let source = |text: &str| OptionValue::Source(text.to_owned());
-    match key {
-        "weight" => source("0.5"),
-        "think" => source("1s"),
-        "timeout" => source("5s"),
-        "limit" => source("p95 < 300ms"),
-        "json" => source("{ \"key\": \"value\" }"),
-        "expect" => source("200"),
-        "header" => OptionValue::Pair("x-name".to_owned(), "value".to_owned()),
-        "basic" => OptionValue::Pair("user".to_owned(), "{{secret.PASSWORD}}".to_owned()),
-        "query" | "form" => OptionValue::Fields(vec![Field {
-            name: "name".to_owned(),
-            value: FieldValue::Text("value".to_owned()),
-        }]),
-        "retry" => OptionValue::Call(ParameterList {
-            word: "retry".to_owned(),
-            first: "2".to_owned(),
-            named: Vec::new(),
-        }),
-        "load" => OptionValue::Call(ParameterList {
-            word: "rate".to_owned(),
-            first: "10/s".to_owned(),
-            named: vec![("for".to_owned(), "30s".to_owned())],
-        }),
-        "once" => OptionValue::Flag,
-        "tags" => OptionValue::Texts(vec!["tag".to_owned()]),
-        "thresholds" => OptionValue::Conditions(vec!["errors < 1%".to_owned()]),
-        "base" => OptionValue::Text("http://localhost:3000".to_owned()),
-        "bearer" => OptionValue::Text("{{secret.TOKEN}}".to_owned()),
-        _ => OptionValue::Text(key.to_owned()),
-    }
+) -> Vec<OfferedOption> {
+    let name = step.map(|step| &*step.name);
+    let mut offered = offered_options(step, present);
+    offered.retain(|option| is_repeated(option.key) || count_added(name, option.key, edits) == 0);
+    offered
 }
 
 /// Returns the change that adds an option.
 pub(in crate::ui) fn add_option_edit(
     step: Option<&str>,
-    key: &str,
+    option: OfferedOption,
     present: &[OptionSource],
     edits: &[Edit],
 ) -> Edit {
+    let key = option.key;
     let same = present.iter().filter(|option| option.key == key).count();
     let same = same + count_added(step, key, edits);
     Edit::Option(OptionEdit {
@@ -109,7 +42,7 @@ pub(in crate::ui) fn add_option_edit(
         option: key.to_owned(),
         number: same + 1,
         was: None,
-        to: Some(template_of(key)),
+        to: Some(option.value),
         with_comments: false,
     })
 }
@@ -514,20 +447,28 @@ fn visit() {
     fn every_option_that_can_be_added_is_one() {
         let file = FileSource::read(TEXT).unwrap();
         let scenario = &file.scenarios[0];
-        for key in addable_options(None, &scenario.options, &[]) {
-            let edit = add_option_edit(None, key, &scenario.options, &[]);
+        for option in addable_options(None, &scenario.options, &[]) {
+            let edit = add_option_edit(None, option, &scenario.options, &[]);
             let edited = apply_checked_edits(TEXT, "visit", &[edit]);
-            assert!(edited.is_ok(), "{key}: {edited:?}");
+            assert!(edited.is_ok(), "{edited:?}");
         }
         let step = scenario
             .parts
             .iter()
             .find(|part| part.name == "browse")
             .unwrap();
-        for key in addable_options(Some("browse"), &step.options, &[]) {
-            let edit = add_option_edit(Some("browse"), key, &step.options, &[]);
-            let edited = apply_checked_edits(TEXT, "visit", &[edit]);
-            assert!(edited.is_ok(), "{key}: {edited:?}");
-        }
+        let offered = addable_options(Some(step), &step.options, &[]);
+        assert!(offered.len() > 20, "{offered:?}");
+        let refused: Vec<_> = offered
+            .into_iter()
+            .filter_map(|option| {
+                let key = option.key;
+                let edit = add_option_edit(Some("browse"), option, &step.options, &[]);
+                apply_checked_edits(TEXT, "visit", &[edit]).err()?;
+                Some(key)
+            })
+            .collect();
+        // One wants a second step of its choice, the other a step that is not drawn by chance.
+        assert_eq!(refused, ["one_of", "last"]);
     }
 }

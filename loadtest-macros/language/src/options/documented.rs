@@ -171,6 +171,59 @@ pub(crate) fn documented_options(table: &str) -> impl Iterator<Item = (&str, Str
     })
 }
 
+/// An option as its documentation shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentedOption {
+    /// The head of its rows, which says where the option has a place: "every step".
+    pub place: &'static str,
+    /// The word before `=` or `(`, or the only one.
+    pub name: &'static str,
+    /// The option with a value: `timeout = 2s`.
+    pub sample: &'static str,
+}
+
+/// Returns the options of `#[scenario(..)]`, in the order of the documentation.
+pub fn documented_scenario_options() -> Vec<DocumentedOption> {
+    read_samples(SCENARIO_TABLE)
+}
+
+/// Returns the options of `#[step(..)]`, limits aside, in the order of the documentation.
+pub fn documented_step_options() -> Vec<DocumentedOption> {
+    read_samples(STEP_TABLE)
+}
+
+/// Returns the first sample of each option in a table.
+fn read_samples(table: &'static str) -> Vec<DocumentedOption> {
+    let mut place = "";
+    let mut all: Vec<DocumentedOption> = Vec::new();
+    for line in table.lines() {
+        let cell = line.strip_prefix("| ").unwrap_or_default();
+        if !cell.starts_with('`') {
+            // a line of dashes, or an empty one, is no head
+            place = cell
+                .split(" | ")
+                .next()
+                .filter(|head| !head.is_empty())
+                .unwrap_or(place);
+            continue;
+        }
+        let samples = cell.split(" | ").next().unwrap_or_default();
+        for sample in samples.split('`').skip(1).step_by(2) {
+            let Some(name) = option_name(sample) else {
+                continue;
+            };
+            if all.iter().all(|one| one.name != name) {
+                all.push(DocumentedOption {
+                    place,
+                    name,
+                    sample,
+                });
+            }
+        }
+    }
+    all
+}
+
 /// Returns the names of the options in a table.
 pub(crate) fn option_names(table: &'static str) -> Vec<&'static str> {
     let mut names: Vec<_> = documented_options(table).map(|(name, _)| name).collect();

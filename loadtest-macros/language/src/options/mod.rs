@@ -26,6 +26,7 @@ mod weight;
 pub(crate) use body::BodyOption;
 pub(crate) use client::ClientOptions;
 pub(crate) use defaults::StepDefaults;
+pub use documented::{DocumentedOption, documented_scenario_options, documented_step_options};
 pub(crate) use documented::{
     FEED_TABLE, SCENARIO_TABLE, SETUP_TABLE, STEP_TABLE, documented_options,
 };
@@ -40,11 +41,13 @@ pub(crate) use rendezvous::RendezvousOption;
 pub(crate) use repeat::{RepeatOptions, RetryTrigger};
 pub(crate) use scenario::ScenarioOptions;
 pub(crate) use setup::SetupOptions;
-pub(crate) use step::{METHODS, StepOptions};
+pub use step::METHODS;
+pub(crate) use step::StepOptions;
 pub(crate) use stream::{EndOption, STREAM_OPTIONS, StreamOptions};
 pub(crate) use think::ThinkOption;
 pub(crate) use value::check_header_name;
-pub(crate) use websocket::{OPEN_OPTION, SOCKET_OPTIONS, WebSocketOptions, opening_url};
+pub use websocket::OPEN_OPTION;
+pub(crate) use websocket::{SOCKET_OPTIONS, WebSocketOptions, opening_url};
 pub(crate) use weight::{ROUNDING, WEIGHT_RANGE, WeightOption};
 
 use crate::suggest::{MacroErrors, closest_word, list_names};

@@ -29,7 +29,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser as _};
 use syn::{LitInt, LitStr, Token};
 
-pub(crate) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
+/// The options that name method and URL of a request.
+pub const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
 
 #[derive(Default)]
 pub(crate) struct StepOptions {

@@ -10,7 +10,7 @@ use syn::parse::ParseStream;
 use syn::{LitBool, LitStr, Token, parenthesized, token};
 
 /// The option that opens a WebSocket, in the place of a method.
-pub(crate) const OPEN_OPTION: &str = "ws";
+pub const OPEN_OPTION: &str = "ws";
 /// The options of steps that answer `Socket<T>`, declared or built.
 pub(crate) const SOCKET_OPTIONS: [&str; 4] = ["protocol", "compress", "heartbeat", "reply"];
 

@@ -1,9 +1,9 @@
 //! The fields of one option.
 
-use super::METHODS;
 use super::draft::{Draft, loses_comments, option_anchor};
 use crate::source::{FieldValue, OptionEdit, OptionValue, ParameterList};
 use crate::ui::editor::{Finding, OptionField};
+use loadtest_language::{METHODS, OPEN_OPTION};
 use maud::{Markup, html};
 
 /// How many lines a text has in a form.
@@ -189,7 +189,7 @@ fn render_value(form: OptionForm<'_>, value: &OptionValue) -> Markup {
             OptionValue::Pair(name, text) => { (form.text("a", key, name)) (form.template("b", "value", text)) }
             OptionValue::Texts(all) | OptionValue::Conditions(all) => (form.lines(all)),
             OptionValue::Request { method, url } => {
-                label { "Method" select name={ (prefix) ".a" } { @for known in METHODS { option value=(known) selected[known == method] { (known.to_uppercase()) } } } }
+                label { "Method" select name={ (prefix) ".a" } { @for known in METHODS.into_iter().chain([OPEN_OPTION]) { option value=(known) selected[known == method] { (known.to_uppercase()) } } } }
                 (form.template("b", "URL", url))
             }
             OptionValue::Fields(fields) => {

@@ -1,6 +1,5 @@
 //! The form: a scenario, its parts in their order, and what the compiler says of them.
 
-use super::METHODS;
 use super::draft::{Draft, loses_comments};
 use super::fields::{render_confirmation, render_errors, render_new_option, render_option_fields};
 use crate::policy::Action;
@@ -13,6 +12,7 @@ use crate::ui::editor::{
 use crate::ui::frame::{Content, Section};
 use crate::ui::pages::text::{render_line, render_output, render_place};
 use crate::ui::route::Route;
+use loadtest_language::METHODS;
 use maud::{Markup, html};
 
 pub(super) fn render_form(
@@ -184,18 +184,26 @@ fn render_options(
 }
 
 fn render_add(
-    step: Option<&str>,
+    step: Option<&PartSource>,
     number: usize,
     present: &[OptionSource],
     draft: &Draft,
 ) -> Markup {
-    let keys = addable_options(step, present, &draft.edits);
+    let offered = addable_options(step, present, &draft.edits);
+    let groups = offered.chunk_by(|one, other| one.place == other.place);
+    let name = step.map(|step| &*step.name).unwrap_or_default();
     html! {
         p.line {
             label { span.unseen { "Option to add" }
-                select name={ "key." (number) } { @for key in &keys { option value=(key) { (key) } } }
+                select name={ "key." (number) } {
+                    @for group in groups {
+                        optgroup label=(group[0].place.replace('`', "")) {
+                            @for option in group { option value=(option.key) { (option.key) } }
+                        }
+                    }
+                }
             }
-            button.small name="add" value={ (step.unwrap_or_default()) " " (number) } { "Add the option" }
+            button.small name="add" value={ (name) " " (number) } { "Add the option" }
         }
     }
 }
@@ -230,7 +238,7 @@ fn render_part(
                 (render_description(number, Some(&part.name), &part.description, draft))
                 (render_options(fields, Some(&part.name), draft, findings))
                 @if !part.has_body { (render_type(number, part, draft, findings)) }
-                (render_add(Some(&part.name), number, &part.options, draft))
+                (render_add(Some(part), number, &part.options, draft))
             }
             @if part.has_body || !is_step {
                 details { summary { "Written in Rust" @if part.is_async { ", async" } } (render_output(&part.name, &part.source)) }

@@ -15,7 +15,8 @@ use crate::source::{
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::{Dashboard, LastEdit};
 use crate::ui::editor::{
-    EditedFile, SourceCheck, add_option_edit, collect_edits, find_scenario, text_version,
+    EditedFile, SourceCheck, add_option_edit, addable_options, collect_edits, find_scenario,
+    text_version,
 };
 use crate::ui::frame::{Content, Section, render_page};
 use crate::ui::request::Fields;
@@ -28,9 +29,6 @@ use http::StatusCode;
 use maud::{Markup, html};
 use std::path::Path;
 use std::sync::Arc;
-
-/// The methods of a step.
-pub(super) const METHODS: [&str; 7] = ["get", "post", "put", "delete", "patch", "head", "options"];
 
 /// Renders the form of a scenario as its file is now.
 ///
@@ -76,8 +74,11 @@ pub(super) fn preview(dashboard: &Arc<Dashboard>, form: &Fields) -> Result<Answe
         let key = form.raw(&format!("key.{key}")).unwrap_or_default();
         let part = step.and_then(|step| file.scenario.parts.iter().find(|part| part.name == step));
         let present = part.map_or(&file.scenario.options, |part| &part.options);
-        let edit = add_option_edit(step, key, present, &edits);
-        edits.push(edit);
+        let offered = addable_options(part, present, &edits);
+        if let Some(option) = offered.into_iter().find(|option| option.key == key) {
+            let edit = add_option_edit(step, option, present, &edits);
+            edits.push(edit);
+        }
         return Ok(show_again(edits, Vec::new()));
     }
     let new_step = collect_new_step(form);

@@ -10,11 +10,12 @@ use crate::ui::answer::Answer;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::editor::text_version;
 use crate::ui::frame::{Content, Section, render_page};
-use crate::ui::pages::edit::{METHODS, check_written, render_diff, render_stale};
+use crate::ui::pages::edit::{check_written, render_diff, render_stale};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use crate::workspace::LoadTest;
 use http::StatusCode;
+use loadtest_language::METHODS;
 use maud::{Markup, html};
 use std::sync::Arc;
 
