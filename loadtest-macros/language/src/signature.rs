@@ -85,6 +85,8 @@ pub(crate) struct ResponseType {
 pub(crate) enum FlowType {
     /// `Events<T>`.
     Events,
+    /// `Events<Graph<T>>`: a subscription of GraphQL.
+    Subscription,
     /// `Events<()>`, of which the times are kept alone.
     Times,
     /// `Socket<T>`: an open WebSocket.
@@ -94,7 +96,15 @@ pub(crate) enum FlowType {
 impl ResponseType {
     /// Returns true for `Events<T>`.
     pub(crate) fn is_stream(&self) -> bool {
-        matches!(self.flow, Some(FlowType::Events | FlowType::Times))
+        matches!(
+            self.flow,
+            Some(FlowType::Events | FlowType::Subscription | FlowType::Times)
+        )
+    }
+
+    /// Returns true for `Events<Graph<T>>`.
+    pub(crate) fn is_subscription(&self) -> bool {
+        self.flow == Some(FlowType::Subscription)
     }
 
     /// Returns true for `Socket<T>`.
@@ -145,6 +155,9 @@ impl ResponseType {
                 Some(FlowType::Socket)
             } else {
                 is_named("Events").then(|| match first_argument(ty) {
+                    Some(data) if last_segment(data).is_some_and(|one| one.ident == "Graph") => {
+                        FlowType::Subscription
+                    }
                     Some(data) if !is_unit(data) => FlowType::Events,
                     _ => FlowType::Times,
                 })

@@ -295,8 +295,9 @@ fn render_reads(step: &ResolvedStep) -> TokenStream {
 fn render_graphql_def(step: &ResolvedStep) -> TokenStream {
     let operation = step.operation.as_ref().map(|label| render_text(label));
     let (operation, partial) = (render_option(operation), step.options.graphql.partial);
-    // A subscription whose answer is a stream has an operation too.
-    let asks = step.options.graphql.document.is_some() && !step.is_async;
+    // A subscription whose answer is a stream is one of GraphQL too, with an operation or without.
+    let asks = step.options.graphql.document.is_some() || step.response.is_subscription();
+    let asks = asks && !step.is_async;
     render_option((asks || step.reads_graphql()).then(|| {
         quote! {
             ::loadtest::__private::GraphqlDef {
