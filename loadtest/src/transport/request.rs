@@ -17,6 +17,8 @@ use std::ops::Range;
 pub(super) const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("loadtest/", env!("CARGO_PKG_VERSION")));
 const ANY_MEDIA: HeaderValue = HeaderValue::from_static("*/*");
+/// As browsers ask for server-sent events. Some servers, such as `graphql-sse`, answer to this alone.
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const ZERO_LENGTH: HeaderValue = HeaderValue::from_static("0");
 pub(super) const RUN_HEADER: HeaderName = HeaderName::from_static("loadtest-run");
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
@@ -36,6 +38,8 @@ pub(super) struct RequestSurroundings<'a> {
     pub(super) defaults: &'a DefaultHeaders,
     /// The body of the answer is read, and may be compressed.
     pub(super) reads_body: bool,
+    /// The answer can be nothing but server-sent events.
+    pub(super) accepts_events: bool,
     /// The cookies of the user's jar, without those that the step sets.
     pub(super) cookie: Option<HeaderValue>,
     /// The trace of the journey, where requests carry one.
@@ -66,7 +70,7 @@ impl DefaultHeaders {
             accept_encoding: 0..0,
         };
         let (mut lines, mut accept_encoding) = (Vec::new(), 0..0);
-        headers.for_each(true, |name, value| {
+        headers.for_each((true, false), |name, value| {
             let begin = lines.len();
             for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                 lines.extend_from_slice(part);
@@ -80,10 +84,19 @@ impl DefaultHeaders {
         headers
     }
 
-    fn for_each(&self, reads_body: bool, mut each: impl FnMut(&HeaderName, &HeaderValue)) {
+    fn for_each(
+        &self,
+        (reads_body, accepts_events): (bool, bool),
+        mut each: impl FnMut(&HeaderName, &HeaderValue),
+    ) {
         each(&HOST, &self.host);
         each(&USER_AGENT, &USER_AGENT_VALUE);
-        each(&ACCEPT, &ANY_MEDIA);
+        let media = if accepts_events {
+            &EVENT_STREAM
+        } else {
+            &ANY_MEDIA
+        };
+        each(&ACCEPT, media);
         if reads_body {
             each(&ACCEPT_ENCODING, &compression::ACCEPTED_ENCODINGS);
         }
@@ -137,7 +150,8 @@ impl<'a> OutgoingRequest<'a> {
     /// [`traceparent`](Self::traceparent).
     pub(super) fn write_headers(&self, mut write: impl FnMut(&HeaderName, &HeaderValue)) {
         let around = &self.around;
-        around.defaults.for_each(around.reads_body, |name, value| {
+        let kinds = (around.reads_body, around.accepts_events);
+        around.defaults.for_each(kinds, |name, value| {
             if !self.says(name) {
                 write(name, value);
             }
@@ -145,11 +159,12 @@ impl<'a> OutgoingRequest<'a> {
         self.write_further_headers(write);
     }
 
-    /// Returns the lines of the default headers as HTTP/1.1 writes them; `None` if the step sets or leaves out one.
+    /// Returns the lines of the default headers as HTTP/1.1 writes them; `None` if the request has others.
     pub(super) fn default_lines(&self) -> Option<[&[u8]; 2]> {
         let mut said = self.buffer.headers.iter().map(|(name, _)| name);
-        let is_own =
-            !self.buffer.omitted.is_empty() || said.any(|name| DEFAULT_NAMES.contains(name));
+        let is_own = self.around.accepts_events
+            || !self.buffer.omitted.is_empty()
+            || said.any(|name| DEFAULT_NAMES.contains(name));
         (!is_own).then(|| self.around.defaults.lines(self.around.reads_body))
     }
 

@@ -294,6 +294,7 @@ impl Route {
             prefix,
             defaults: &self.defaults,
             reads_body: call.reads.body && call.stream.is_none(),
+            accepts_events: call.stream.is_some_and(StreamCall::accepts_events_alone),
             cookie,
             traceparent: progress.traceparent(call),
             upgrade: (progress.upgrade.as_ref()).map_or_else(Vec::new, |upgrade| upgrade.headers()),

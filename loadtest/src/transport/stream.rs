@@ -46,6 +46,13 @@ pub(crate) struct StreamCall<'a> {
     pub(crate) opened: Option<&'a Cell<Option<StatusCode>>>,
 }
 
+impl StreamCall<'_> {
+    /// Returns whether only server-sent events are read.
+    pub(super) fn accepts_events_alone(self) -> bool {
+        self.is_graphql || self.def.format == StreamFormat::Events
+    }
+}
+
 impl fmt::Debug for StreamCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.def.fmt(f)

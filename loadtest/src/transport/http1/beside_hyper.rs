@@ -154,6 +154,7 @@ async fn ours(answer: &[u8], piece: usize, method: &Method) -> Result<Read, Erro
         prefix: "",
         defaults: &DefaultHeaders::new(host.clone(), &host),
         reads_body: false,
+        accepts_events: false,
         cookie: None,
         traceparent: None,
         upgrade: Vec::new(),

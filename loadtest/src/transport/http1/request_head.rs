@@ -114,6 +114,7 @@ mod tests {
                 prefix: "",
                 defaults: &DefaultHeaders::new(host.clone(), &host),
                 reads_body: false,
+                accepts_events: false,
                 cookie: None,
                 traceparent: None,
                 upgrade: Vec::new(),

@@ -5,7 +5,7 @@ use super::user::{NOTHING, PATIENCE, failed, get, ok, run, run_paused, send, use
 use crate::transport::memory::MemoryServer;
 use crate::transport::{Call, Exchange, HttpTransport, StreamCall, Transport};
 use http::Response;
-use loadtest_model::definition::{EndMark, Expect, Reads, StreamDef};
+use loadtest_model::definition::{EndMark, Expect, Reads, StreamDef, StreamFormat};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::borrow::Cow;
@@ -80,6 +80,27 @@ fn a_stream_comes_over_http2_and_leaves_its_connection_of_use() {
         ok(send(&mut user, &get("/"), NOTHING).await);
         let connections: Vec<_> = log.borrow().iter().map(|one| one.connection).collect();
         assert_eq!(connections[..2], [0, 0]);
+    });
+}
+
+#[test]
+fn a_stream_that_can_be_of_events_alone_asks_for_nothing_else() {
+    run(async {
+        let server = Server::recording(|_| {
+            let reply = Reply::status(200).header("content-type", "text/event-stream");
+            reply.body(BODY)
+        });
+        let mut user = user(&server.url()).await;
+        for format in [StreamFormat::Detected, StreamFormat::Events] {
+            let def = StreamDef {
+                format,
+                ..until_done()
+            };
+            ok(read(&mut user, "/", &def).await);
+        }
+        let got = server.recorded();
+        let accepted = got.iter().map(|request| request.header("accept").unwrap());
+        assert_eq!(accepted.collect::<Vec<_>>(), ["*/*", "text/event-stream"]);
     });
 }
 
