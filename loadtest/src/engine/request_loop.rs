@@ -139,7 +139,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
                     opened: None,
                 }),
                 websocket: def.websocket.as_ref(),
-                is_graphql: def.graphql.is_some() && def.stream.is_none(),
+                is_graphql: def.graphql.is_some(),
             };
             // An exchange is large, and is not kept across a wait.
             let pause = {

@@ -214,7 +214,7 @@ impl<T: Transport> StepClient<T> {
                 opened: Some(&arrivals.opened),
             }),
             websocket: None,
-            is_graphql: false,
+            is_graphql: request.is_graphql,
         };
         let exchange = self.transport.send(call).await;
         let answer = self.finish_exchange(open, &request, exchange).await;

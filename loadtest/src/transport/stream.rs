@@ -5,7 +5,7 @@ use super::compression::Encoding;
 use super::connection::Connection;
 use super::events::{EventLog, EventSplitter, Framing, RawEvent, TooMuch};
 use super::hop::hop_read_limit;
-use super::{ErrorKind, Failure};
+use super::{ErrorKind, Failure, graphql};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use loadtest_model::definition::{EndMark, StreamDef, StreamFormat};
@@ -104,7 +104,10 @@ impl StreamProgress {
     ) -> Result<bool, UnreadBody> {
         let framing = match find_framing(headers, call.def.format) {
             Ok(framing) => framing,
-            Err(failure) => return Err(self.refuse_body(connection, headers, failure).await),
+            Err(failure) => {
+                let refused = (call.is_graphql, failure);
+                return Err(self.refuse_body(connection, headers, refused).await);
+            }
         };
         if let Some(opened) = call.opened {
             opened.set(Some(status));
@@ -220,19 +223,30 @@ impl StreamProgress {
         &mut self,
         connection: &mut Connection,
         headers: &HeaderMap,
-        mut failure: Failure,
+        (is_graphql, mut failure): (bool, Failure),
     ) -> UnreadBody {
         let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         if kind.is_some_and(|kind| kind.windows(4).any(|part| part == b"json")) {
-            let mut start = Vec::new();
-            let limit = hop_read_limit();
-            let read = connection.body(|data| {
-                start.extend_from_slice(&data[..data.len().min(limit)]);
-                ControlFlow::Break(())
-            });
-            // Of one that breaks off, what came is shown.
-            let _read = read.await;
-            failure.sample = body::sample_text(start.clone(), &Encoding::from_headers(headers));
+            let encoding = Encoding::from_headers(headers);
+            let start = if is_graphql {
+                let (whole, _) =
+                    body::read_sample(connection, body::MAX_DRAINED_BODY as usize).await;
+                if let Some(errors) = graphql::errors_in_body(&whole, &encoding) {
+                    failure = Failure::new(ErrorKind::GraphqlErrors, errors);
+                }
+                whole
+            } else {
+                let mut start = Vec::new();
+                let limit = hop_read_limit();
+                let read = connection.body(|data| {
+                    start.extend_from_slice(&data[..data.len().min(limit)]);
+                    ControlFlow::Break(())
+                });
+                // Of one that breaks off, what came is shown.
+                let _read = read.await;
+                start
+            };
+            failure.sample = body::sample_text(start.clone(), &encoding);
             if let Some(excerpt) = &mut self.excerpt {
                 *excerpt = start;
             }

@@ -461,6 +461,37 @@ fn errors_within_an_event_are_those_of_graphql() {
     );
 }
 
+/// The same by a request of its own.
+#[scenario]
+fn built_prices() {
+    #[step]
+    fn built() -> Request<Events<Graph<Price>>> {
+        Request::post("/graphql/stream").json(&json!({ "query": "subscription { price }" }))
+    }
+}
+
+#[test]
+fn a_subscription_asks_for_events_alone_and_fails_with_the_errors_that_refuse_it() {
+    for (scenario, count) in [(prices(), 2), (built_prices(), 1)] {
+        for status in [200, 400] {
+            let (card, got) = run(scenario, move |_| {
+                let reply = Reply::status(status).header("content-type", "application/json");
+                reply.body(REFUSED)
+            });
+            let refused = ("graphql.errors", 2, "Cannot query field \"cart\"");
+            assert_eq!(errors(&card), vec![refused; count], "{status}");
+            let accepts = |request: &Got| request.header("accept") == Some("text/event-stream");
+            assert!(got.iter().all(accepts), "{got:?}");
+        }
+    }
+    let (card, _) = run(built_prices(), |_| {
+        let reply = Reply::status(200).header("content-type", "text/event-stream");
+        reply.body("event: next\ndata: {\"data\": {\"price\": 7.5}}\n\nevent: complete\ndata:\n\n")
+    });
+    assert_eq!(errors(&card), []);
+    assert_eq!(card.steps[0].stream.as_ref().unwrap().events, 2);
+}
+
 /// Asks by GET: built, in an async step and declared.
 #[scenario]
 fn by_get() {
