@@ -93,6 +93,8 @@ mod reports;
 mod samples;
 mod secrets;
 mod senders;
+#[cfg(unix)]
+mod servers;
 mod shards;
 mod shop;
 mod smoke;
@@ -194,6 +196,8 @@ fn main() -> ExitCode {
         cluster::trials(),
         shards::trials(),
         senders::trials(),
+        #[cfg(unix)]
+        servers::trials(),
         smoke::trials(),
         sources::trials(),
         #[cfg(unix)]

@@ -224,14 +224,37 @@ impl Running {
     /// Waits until standard error holds what `find` finds.
     #[track_caller]
     fn wait_until_it_said<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let stderr = self.stderr.clone();
+        self.wait_for_output(&stderr, what, find)
+    }
+
+    /// Waits until standard output holds what `find` finds.
+    #[track_caller]
+    pub(crate) fn wait_until_it_printed<T>(
+        &mut self,
+        what: &str,
+        find: impl Fn(&str) -> Option<T>,
+    ) -> T {
+        let stdout = self.stdout.clone();
+        self.wait_for_output(&stdout, what, find)
+    }
+
+    #[track_caller]
+    fn wait_for_output<T>(
+        &mut self,
+        stream: &Stream,
+        what: &str,
+        find: impl Fn(&str) -> Option<T>,
+    ) -> T {
         wait_for(&format!("{what:?} of {}", self.line), || {
             let ended = self.child.try_wait().expect("our own child");
-            let said = self.stderr.text();
-            let found = find(&said);
+            let text = stream.text();
+            let found = find(&text);
             assert!(
                 ended.is_none() || found.is_some(),
-                "{} ended without {what:?}\n{said}",
-                self.line
+                "{} ended without {what:?}\n{text}\n{}",
+                self.line,
+                self.stderr.text()
             );
             found
         })

@@ -1,7 +1,9 @@
 //! Trials: test functions under their names.
 
+use crate::project::ours;
 use libtest_mimic::{Completion, Trial};
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Makes a trial of each function, named after its module; `needing "program"` ignores them where
 /// there is no such program.
@@ -36,8 +38,12 @@ pub(crate) fn is_installed(program: &str) -> bool {
     });
     // In many a container it is there and may do nothing.
     match program {
-        "unshare" => found && unshares(),
+        "unshare" => found && succeeds("unshare", &["-Urnm", "true"]),
         "nats-server" => !nats_servers().is_empty(),
+        // Packages of Python and Node.
+        "sse-starlette" | "websockets" => ours().join("servers/python/bin/uvicorn").is_file(),
+        "graphql-yoga" => is_installed("node") && ours().join("servers/node/node_modules").is_dir(),
+        "grpcio" => succeeds("/usr/bin/python3", &["-c", "import grpc"]),
         _ => found,
     }
 }
@@ -51,9 +57,7 @@ pub(crate) fn nats_servers() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join("nats-server"));
     let is_current = |program: &PathBuf| {
-        let told = std::process::Command::new(program)
-            .arg("--version")
-            .output();
+        let told = Command::new(program).arg("--version").output();
         told.is_ok_and(|told| {
             let text = String::from_utf8_lossy(&told.stdout);
             !["v2.9.", "v2.8.", "v2.7."]
@@ -65,8 +69,8 @@ pub(crate) fn nats_servers() -> Vec<PathBuf> {
     programs.find(is_current).into_iter().collect()
 }
 
-fn unshares() -> bool {
-    let mut unshare = std::process::Command::new("unshare");
-    let status = unshare.args(["-Urnm", "true"]).status();
-    status.is_ok_and(|status| status.success())
+fn succeeds(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    let output = command.args(arguments).output();
+    output.is_ok_and(|output| output.status.success())
 }

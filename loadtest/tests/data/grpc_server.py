@@ -1,5 +1,10 @@
-"""The service of `shop.proto` by the library `grpcio` of Python, its messages written by hand."""
+"""The service of `shop.proto` by the library `grpcio` of Python, its messages written by hand. Prints its port.
 
+With an argument, a connection may have so many calls at once, and each call is a line of JSON."""
+
+import json
+import os
+import sys
 import threading
 from concurrent import futures
 
@@ -63,10 +68,17 @@ def ask(items, _context):
 
 
 def handler(make, function):
-    return make(function, request_deserializer=read_item, response_serializer=write_pair)
+    def logged(request, context):
+        line = {"event": "call", "method": function.__name__, "connection": context.peer()}
+        # `print` of several threads mixes their lines.
+        os.write(1, (json.dumps(line) + "\n").encode())
+        return function(request, context)
+
+    return make(logged if limits else function, request_deserializer=read_item, response_serializer=write_pair)
 
 
-server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
+limits = [("grpc.max_concurrent_streams", int(limit)) for limit in sys.argv[1:]]
+server = grpc.server(futures.ThreadPoolExecutor(max_workers=8), options=limits)
 methods = {
     "Add": handler(grpc.unary_unary_rpc_method_handler, add),
     "AddAll": handler(grpc.stream_unary_rpc_method_handler, add_all),
