@@ -13,7 +13,7 @@ use crate::import::text::is_token;
 
 /// Answers of an operation.
 #[derive(Debug, Default)]
-pub(super) struct Answers<'a> {
+pub(super) struct Answers {
     /// Statuses of success; none for the usual ones.
     pub(super) expect: Vec<u16>,
     pub(super) example: Option<Answer>,
@@ -24,15 +24,10 @@ pub(super) struct Answers<'a> {
     pub(super) has_choice: bool,
     /// It is a stream of events.
     pub(super) is_stream: bool,
-    /// Links of the answer to other operations.
-    pub(super) links: &'a [Field<'a>],
 }
 
 /// Reads the answers of an operation.
-pub(super) fn read_answers<'a>(
-    document: &ApiDocument<'a>,
-    operation: &Operation<'a>,
-) -> Answers<'a> {
+pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation<'a>) -> Answers {
     let responses = document.fields(operation.node, "responses");
     let mut expect = list_statuses(responses, 200..300);
     if expect.is_empty() && find_response(responses, &["2xx", "default"]).is_none() {
@@ -52,6 +47,10 @@ pub(super) fn read_answers<'a>(
             ..Answers::default()
         };
     };
+    if let Some(name) = response.name("links") {
+        let words = "`links` are not read: values of earlier answers are found by paths and names";
+        document.warn(&name, words);
+    }
     let status = first.unwrap_or(200);
     let content = read_content(document, response, Direction::Answer)
         .or_else(|| swagger::read_answer(document, operation, response));
@@ -76,7 +75,6 @@ pub(super) fn read_answers<'a>(
     Answers {
         expect,
         is_stream,
-        links: document.fields(response, "links"),
         has_choice: content
             .as_ref()
             .is_some_and(|content| content.choices > 1 && content.kind == MediaKind::Json),

@@ -30,7 +30,7 @@ pub(super) struct RequestDraft<'a> {
     cookies: Vec<(String, Text)>,
     pub(super) access: Access,
     pub(super) body: RequestBody,
-    pub(super) answers: Answers<'a>,
+    pub(super) answers: Answers,
 }
 
 /// A piece of a path.
@@ -179,20 +179,6 @@ impl<'a> RequestDraft<'a> {
         if let Some(PathPiece::Value { text, .. }) = self.path.get_mut(piece) {
             *text = value;
         }
-    }
-
-    /// Sends a value in the query, in the place of one of this name.
-    pub(super) fn set_query(&mut self, name: &str, value: Text) {
-        let name = escape_url(name);
-        self.query.retain(|(known, _)| *known != name);
-        self.query.push((name, value));
-    }
-
-    /// Sends a header, in the place of one of this name.
-    pub(super) fn set_header(&mut self, name: &str, value: Text) {
-        self.headers
-            .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-        self.headers.push((name.to_owned(), value));
     }
 
     fn target(&self) -> Text {

@@ -11,7 +11,6 @@ mod document;
 mod draft;
 mod example;
 mod journey;
-mod links;
 mod operations;
 mod parameters;
 mod references;
@@ -62,8 +61,7 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
         .map(|operation| RequestDraft::new(&document, operation, &servers))
         .collect();
     parameters::check_given(&document, &drafts, &options.parameters)?;
-    let linked = links::find_linked_values(&document, &drafts);
-    let wanted = wants::add_wanted_values(linked, &drafts);
+    let wanted = wants::find_wanted_values(&drafts);
     let journey = journey::order_journey(&root, &drafts, &wanted);
     let references = references::fill_references(&mut drafts, &wanted, &journey.order);
     let mut recording = describe_document(&root);

@@ -42,8 +42,6 @@ pub(super) fn fill_references(
                 draft.set_path_value(*piece, text);
                 draft.answered.insert(*piece);
             }
-            WantedPlace::Query(name) => draft.set_query(name, text),
-            WantedPlace::Header(name) => draft.set_header(name, text),
             WantedPlace::Field(name) if source.is_bare => {
                 draft.body.set_field(name, ExampleValue::Bare(text));
             }
@@ -59,10 +57,6 @@ fn find_origin(value: &SourceValue, exchange: usize) -> Option<Origin> {
         SourceValue::Body(path) => Some(Origin::Body {
             exchange,
             path: path.clone(),
-        }),
-        SourceValue::Header(name) => Some(Origin::Header {
-            exchange,
-            name: name.clone(),
         }),
         SourceValue::Location(before) => Some(Origin::Part {
             exchange,

@@ -5,7 +5,7 @@ use super::example::ExampleValue;
 use super::style::escape_url;
 use crate::import::recording::{Confidence, Key, Text};
 use crate::import::text::singular;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Objects that often wrap an answer.
 const ENVELOPES: &str = "data result item payload response metadata attributes";
@@ -30,10 +30,6 @@ pub(super) struct WantedValue {
 pub(super) enum WantedPlace {
     /// Number of a piece of the path.
     Path(usize),
-    /// Name of a parameter of the query.
-    Query(String),
-    /// Name of a header.
-    Header(String),
     /// Name of a field of the JSON body.
     Field(String),
     Bearer,
@@ -55,29 +51,14 @@ pub(super) struct ValueSource {
 pub(super) enum SourceValue {
     /// Path through the JSON of the answer.
     Body(Vec<Key>),
-    /// Name of a header of the answer.
-    Header(String),
     /// End of the `location` of the answer, after this text.
     Location(String),
     /// The value that the request itself sends.
     Sent(Text),
 }
 
-/// Adds values that come from other operations by their names to those of links, at most one for each place.
-pub(super) fn add_wanted_values(
-    mut linked: Vec<WantedValue>,
-    drafts: &[RequestDraft<'_>],
-) -> Vec<WantedValue> {
-    let places = linked.iter().map(|value| (value.user, value.place.clone()));
-    let places: HashSet<_> = places.collect();
-    let mut wanted = find_wanted_values(drafts);
-    wanted.retain(|value| !places.contains(&(value.user, value.place.clone())));
-    linked.append(&mut wanted);
-    linked
-}
-
 /// Finds the values that come from other operations, at most one for each place.
-fn find_wanted_values(drafts: &[RequestDraft<'_>]) -> Vec<WantedValue> {
+pub(super) fn find_wanted_values(drafts: &[RequestDraft<'_>]) -> Vec<WantedValue> {
     let mut creators: HashMap<String, usize> = HashMap::new();
     let mut lists: HashMap<String, usize> = HashMap::new();
     for (number, draft) in drafts.iter().enumerate() {

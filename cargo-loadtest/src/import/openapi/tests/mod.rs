@@ -1,7 +1,6 @@
 //! Whole documents as recordings.
 
 mod any;
-mod links;
 mod requests;
 mod told;
 mod values;
