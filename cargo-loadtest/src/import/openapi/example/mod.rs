@@ -1,6 +1,5 @@
 //! Makes example values for schemas: the example of the document, else the smallest value that fits.
 
-mod pattern;
 mod scalar;
 mod schema;
 mod value;
