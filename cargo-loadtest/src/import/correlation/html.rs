@@ -117,26 +117,6 @@ pub(super) fn find_links(page: &Page, names: &KnownTexts) -> Vec<FoundLink> {
     all
 }
 
-/// Returns how a link behind a heading is found: the first one by a text that others have too, else by its number.
-pub(super) fn find_behind(address: &str, pattern: &str, page: &Page) -> Option<PageFind> {
-    let number = page.addresses(pattern).position(|one| one == address)?;
-    let link = page.links().find(|link| link.href == address);
-    let label = link.filter(|link| {
-        let mut alike = page.links().filter(|other| other.text == link.text);
-        let is_first = alike.next() == Some(*link);
-        is_first && !link.text.is_empty() && alike.any(|other| other.href != address)
-    });
-    Some(match label {
-        Some(link) => PageFind::Link {
-            text: Text::literal(&link.text),
-        },
-        None => PageFind::Address {
-            pattern: pattern.to_owned(),
-            number,
-        },
-    })
-}
-
 /// Returns the places of the addresses that match a pattern, each of which is looked for once.
 fn places_of<'m, 'p>(
     pattern: &str,

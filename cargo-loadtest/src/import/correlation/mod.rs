@@ -29,7 +29,7 @@ use super::text::{has_word, place_of};
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use created::make_names_unique;
-use forms::Forms;
+use forms::find_unchanged;
 use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
 use request::{Form, Replacements, ValuePlace, places};
@@ -72,11 +72,10 @@ pub(crate) fn correlate(recording: &mut Recording) {
     let mut offers = Offers::new(names, &recording.exchanges);
     let base = recording.base_origin().to_owned();
     let mut references = ReferenceNumbers::default();
-    let mut forms = Forms::default();
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
         let mut replacements = Replacements::default();
-        let (mut possible, mut chosen_texts) = (Vec::new(), Vec::new());
+        let mut possible = Vec::new();
         let found = places(exchange);
         let chosen = found
             .iter()
@@ -97,17 +96,10 @@ pub(crate) fn correlate(recording: &mut Recording) {
             };
             references.refer(reference, known)
         };
-        let unchanged =
-            forms.find_unchanged(&found, &chosen, number, &recording.exchanges, &offers);
-        for (place, unchanged) in found.iter().zip(unchanged) {
+        for (place, unchanged) in found.iter().zip(find_unchanged(&found, &offers)) {
             if let Some((origin, why)) = unchanged {
                 let is_number = place.form == Form::Number;
-                let certain = Confidence::Certain;
-                if let Some((shown, text)) = offers.text_of_option(&origin) {
-                    let text = refer(&text, false, certain, why.clone());
-                    chosen_texts.push((shown, text));
-                }
-                let reference = refer(&origin, is_number, certain, why);
+                let reference = refer(&origin, is_number, Confidence::Certain, why);
                 replacements.insert(place.slot, place.range.clone(), reference);
             }
         }
@@ -141,9 +133,6 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let notes = notes.map(|words| Note::new(exchange.span.clone(), words));
         recording.notes.extend(notes);
         offers.sent(&found, &replacements);
-        for (shown, text) in chosen_texts {
-            offers.texts.insert(&shown, text);
-        }
         for (_, url) in beginnings(exchange) {
             offers.sent_target(url);
         }

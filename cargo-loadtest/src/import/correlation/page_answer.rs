@@ -1,34 +1,12 @@
-//! Values that pages offer to later requests: of their rows, sections, forms and scripts.
+//! Values that pages offer to later requests: of their rows, forms and scripts.
 
-use super::super::recording::{Origin, PageFind, PagePart, Text};
-use super::answer::{Offers, Taker};
+use super::super::recording::{Origin, PageFind, Text};
+use super::answer::Taker;
 use super::html::{self, FoundLink};
 use super::label::Label;
 use super::page;
-use super::texts::{divide_lists, find_headings, find_row, heading_of};
+use super::texts::find_row;
 use loadtest::Page;
-
-impl Offers {
-    /// Returns the text of an option that is chosen by its number, and its own source.
-    pub(super) fn text_of_option(&self, origin: &Origin) -> Option<(String, Origin)> {
-        let Origin::Page {
-            exchange,
-            part: None,
-            find: PageFind::OptionAt { name, number },
-        } = origin
-        else {
-            return None;
-        };
-        let (_, page) = self.pages.iter().find(|(at, _)| at == exchange)?;
-        let choice = page.choices().filter(|choice| choice.name == *name);
-        let text = choice.map(|choice| choice.text.clone()).nth(*number)?;
-        let find = PageFind::OptionText {
-            name: name.clone(),
-            number: *number,
-        };
-        Some((text, Origin::of_page(*exchange, find)))
-    }
-}
 
 impl Taker<'_> {
     /// Takes the values of a page: of its forms, its head and its scripts.
@@ -69,88 +47,42 @@ impl Taker<'_> {
         let rows = known.filter_map(|(name, text)| Some((text.clone(), find_row(&page, name)?)));
         self.rows_of_page(rows.collect());
         self.values_of_page(None, &page);
-        self.links_of_sections(&page, &others);
         self.links_of_page(None, others);
         self.offers.pages.push((self.number, page));
     }
 
     fn rows_of_page(&mut self, rows: Vec<(Text, Page)>) {
         for (text, row) in rows {
-            let part = Some(PagePart::Row(text));
-            self.values_of_page(part.as_ref(), &row);
+            self.values_of_page(Some(&text), &row);
             let links = html::find_links(&row, &self.offers.names);
-            self.links_of_page(part.as_ref(), links);
+            self.links_of_page(Some(&text), links);
         }
     }
 
-    /// Takes the wanted links behind headings: those with a name that is known, and those that divide lists.
-    fn links_of_sections(&mut self, page: &Page, links: &[FoundLink]) {
-        let mut headings = None;
-        for (address, find, item) in links {
-            let (PageFind::Address { pattern, .. }, Some((number, _))) = (find, item) else {
-                continue;
-            };
-            if self.wanted_target(address).is_none() {
-                continue;
-            }
-            let headings = headings.get_or_insert_with(|| find_headings(page));
-            let Some(heading) = heading_of(address, page, headings) else {
-                continue;
-            };
-            let Some(place) = heading
-                .page
-                .addresses(pattern)
-                .position(|one| one == address)
-            else {
-                continue;
-            };
-            let names = &self.offers.names;
-            let known = names
-                .text_of(&heading.text)
-                .or(self.offers.texts.text_of(&heading.text));
-            let is_label = || {
-                let has_digit = heading.text.bytes().any(|byte| byte.is_ascii_digit());
-                place + 1 < *number && !has_digit && divide_lists(headings, page, pattern)
-            };
-            let text = match known {
-                Some(text) if place == 0 => text.clone(),
-                None if is_label() => Text::literal(&heading.text),
-                _ => continue,
-            };
-            if let Some(find) = html::find_behind(address, pattern, &heading.page) {
-                let count = heading.page.addresses(pattern).count();
-                let is_numbered = place > 0 && matches!(find, PageFind::Address { .. });
-                let item = is_numbered.then_some((place + 1, count));
-                let link = (address.clone(), find, item);
-                self.links_of_page(Some(&PagePart::After(text)), vec![link]);
-            }
-        }
-    }
-
-    fn values_of_page(&mut self, part: Option<&PagePart>, page: &Page) {
+    fn values_of_page(&mut self, row: Option<&Text>, page: &Page) {
         for (value, label, found) in html::find_values(page, &self.target, &self.offers.wanted) {
             let name = found.find.describe();
             self.items.extend(found.item);
-            let origin = self.of_page(part, found.find);
+            let origin = self.of_page(row, found.find);
             self.put(&value, origin, label, name);
             self.items.clear();
         }
     }
 
-    fn links_of_page(&mut self, part: Option<&PagePart>, links: Vec<FoundLink>) {
+    fn links_of_page(&mut self, row: Option<&Text>, links: Vec<FoundLink>) {
         for (address, find, item) in links {
             let name = find.describe();
             self.items.extend(item);
-            let origin = self.of_page(part, find);
+            let origin = self.of_page(row, find);
             self.link(&address, origin, &name);
             self.items.clear();
         }
     }
 
-    fn of_page(&self, part: Option<&PagePart>, find: PageFind) -> Origin {
+    fn of_page(&self, row: Option<&Text>, find: PageFind) -> Origin {
         Origin::Page {
             exchange: self.number,
-            part: part.cloned(),
+            row: row.cloned(),
             find,
         }
     }

@@ -1,6 +1,5 @@
 use super::super::recording::{
-    Answer, Body, Credentials, Header, Key, Origin, PageFind, PagePart, Part, Piece, Reference,
-    Text,
+    Answer, Body, Credentials, Header, Key, Origin, PageFind, Part, Piece, Reference, Text,
 };
 use super::*;
 use proptest::prelude::*;
@@ -125,18 +124,14 @@ fn origin(of: &Origin, references: &[Reference]) -> String {
         Origin::Body { exchange, path } => format!("{exchange}.{}", path_of(path)),
         Origin::Page {
             exchange,
-            part,
+            row,
             find,
         } => {
-            let part = part.as_ref().map(|part| {
-                let method = match part {
-                    PagePart::Row(_) => "row",
-                    PagePart::After(_) => "after",
-                };
+            let row = row.as_ref().map(|text| {
                 let known = |piece: &Piece| shown(&Text::from_iter([piece.clone()]), references);
-                format!(" {method} {}", part.text().shown(known))
+                format!(" row {}", text.shown(known))
             });
-            let page = format!("{exchange}{}", part.unwrap_or_default());
+            let page = format!("{exchange}{}", row.unwrap_or_default());
             match find {
                 PageFind::Field { name, number } => format!("{page} field {name} {number}"),
                 PageFind::Link { text } => format!("{page} link {}", text.shown(user_value)),
@@ -144,7 +139,6 @@ fn origin(of: &Origin, references: &[Reference]) -> String {
                     format!("{page} option {name} {}", text.shown(user_value))
                 }
                 PageFind::OptionAt { name, number } => format!("{page} option {name} {number}"),
-                PageFind::OptionText { name, number } => format!("{page} text {name} {number}"),
                 PageFind::Address { pattern, number } => format!("{page} {pattern} {number}"),
                 PageFind::Id { pattern, number } => format!("{page} id {pattern} {number}"),
                 PageFind::Data { name, number } => format!("{page} {name} {number}"),
@@ -551,25 +545,20 @@ fn value_of(origin: &Origin, references: &[Reference], exchanges: &[Exchange]) -
         }
         Origin::Page {
             exchange,
-            part,
+            row,
             find,
         } => {
             let page = loadtest::Page::new(&String::from_utf8_lossy(&answer(*exchange).body));
             let recorded_text = |text: &Text| recorded_text(text, references, exchanges);
-            let page = match part {
+            let page = match row {
                 None => page,
-                Some(PagePart::Row(text)) => page.row(&recorded_text(text)).unwrap(),
-                Some(PagePart::After(text)) => page.after(&recorded_text(text)).unwrap(),
+                Some(text) => page.row(&recorded_text(text)).unwrap(),
             };
             let found = match find {
                 PageFind::Field { name, number } => page.values(name).nth(*number),
                 PageFind::Link { text } => page.link(&recorded_text(text)).ok(),
                 PageFind::Option { name, text } => page.option(name, &recorded_text(text)).ok(),
                 PageFind::OptionAt { name, number } => page.options(name).nth(*number),
-                PageFind::OptionText { name, number } => {
-                    let mut choices = page.choices().filter(|choice| choice.name == *name);
-                    choices.nth(*number).map(|choice| &*choice.text)
-                }
                 PageFind::Address { pattern, number } => page.addresses(pattern).nth(*number),
                 PageFind::Id { pattern, number } => page.ids_in(pattern).nth(*number),
                 PageFind::Data { name, number } => page.data(name).nth(*number),

@@ -1,4 +1,4 @@
-//! Texts that a journey knows when it reads a page: names that it sent or chose before, and headings of the page.
+//! Texts that a journey knows when it reads a page: names that it sent before.
 
 use super::super::recording::Text;
 use super::super::text::has_word;
@@ -61,7 +61,9 @@ pub(super) fn names_a_thing(place: &ValuePlace) -> bool {
 
 /// Returns the row with a text, unless another row with it leads elsewhere.
 pub(super) fn find_row(page: &Page, text: &str) -> Option<Page> {
-    page.visible_text().contains(text).then_some(())?;
+    if !page.visible_text().contains(text) {
+        return None;
+    }
     let row = page.row(text).ok()?;
     let own = contents_of(&row);
     let mut others = page.rows().filter(|row| row.visible_text().contains(text));
@@ -79,63 +81,4 @@ fn contents_of(page: &Page) -> HashSet<String> {
         .chain(data)
         .map(str::to_owned)
         .collect()
-}
-
-/// A heading that only one place of a page has, outside of rows and links.
-#[derive(Debug)]
-pub(super) struct Heading {
-    pub(super) text: String,
-    /// What is behind it.
-    pub(super) page: Page,
-    /// The number of the first address behind it, of [`Page::all_addresses`].
-    start: usize,
-}
-
-/// Returns the headings of a page.
-pub(super) fn find_headings(page: &Page) -> Vec<Heading> {
-    let rows: Vec<Page> = page.rows().collect();
-    let links: HashSet<&str> = page.links().map(|link| &*link.text).collect();
-    let count = page.all_addresses().count();
-    let headings = page.headings().filter(|text| {
-        let is_in_row = || {
-            rows.iter()
-                .any(|row| row.headings().any(|inner| inner == *text))
-        };
-        is_line_with_letters(text)
-            && page.visible_text().matches(text).count() == 1
-            && !links.contains(text)
-            && !is_in_row()
-    });
-    let headings = headings.filter_map(|text| {
-        let page = page.after(text).ok()?;
-        Some(Heading {
-            text: text.to_owned(),
-            start: count - page.all_addresses().count(),
-            page,
-        })
-    });
-    headings.collect()
-}
-
-/// Returns the heading of the section that has an address first.
-pub(super) fn heading_of<'h>(
-    address: &str,
-    page: &Page,
-    headings: &'h [Heading],
-) -> Option<&'h Heading> {
-    let place = page.all_addresses().position(|other| other == address)?;
-    headings.iter().rfind(|heading| heading.start <= place)
-}
-
-/// Returns true where headings divide lists: a section has several addresses of a pattern. If each has one, the headings
-/// are the names of things, which another instance does not have.
-pub(super) fn divide_lists(headings: &[Heading], page: &Page, pattern: &str) -> bool {
-    let all: Vec<&str> = page.all_addresses().collect();
-    let alike: HashSet<&str> = page.addresses(pattern).collect();
-    let ends = headings.iter().skip(1).map(|next| next.start);
-    let mut sections = headings.iter().zip(ends.chain([all.len()]));
-    sections.any(|(heading, end)| {
-        let section: HashSet<&&str> = all[heading.start..end.max(heading.start)].iter().collect();
-        section.iter().filter(|one| alike.contains(**one)).count() > 1
-    })
 }

@@ -151,21 +151,16 @@ impl Recording {
             &mut renumbered,
             |piece, _| used.contains(piece),
         );
-        let parts = self
-            .references
-            .iter_mut()
-            .filter_map(|reference| match &mut reference.from {
-                Origin::Page {
-                    part: Some(PagePart::Row(text) | PagePart::After(text)),
-                    ..
-                } => Some(text),
-                _ => None,
-            });
+        let references = self.references.iter_mut();
+        let rows = references.filter_map(|reference| match &mut reference.from {
+            Origin::Page { row, .. } => row.as_mut(),
+            _ => None,
+        });
         for text in self
             .exchanges
             .iter_mut()
             .flat_map(Exchange::texts_mut)
-            .chain(parts)
+            .chain(rows)
         {
             let pieces = text.pieces().iter();
             *text = pieces
@@ -266,10 +261,11 @@ impl ReferenceNumbers {
 pub(crate) enum Origin {
     /// A value in the JSON of an answer.
     Body { exchange: usize, path: Vec<Key> },
-    /// A value of an HTML page, or of a part of it.
+    /// A value of an HTML page, or of a row of it.
     Page {
         exchange: usize,
-        part: Option<PagePart>,
+        /// The text of the row that has it, where it is in one.
+        row: Option<Text>,
         find: PageFind,
     },
     /// The first text between two others, in an answer that is not JSON.
@@ -302,7 +298,7 @@ impl Origin {
     pub(crate) fn of_page(exchange: usize, find: PageFind) -> Self {
         Self::Page {
             exchange,
-            part: None,
+            row: None,
             find,
         }
     }
@@ -328,11 +324,11 @@ impl Origin {
 
     /// Returns the references by which it is found.
     fn references(&self) -> impl Iterator<Item = usize> {
-        let part = match self {
-            Self::Page { part, .. } => part.as_ref(),
+        let row = match self {
+            Self::Page { row, .. } => row.as_ref(),
             _ => None,
         };
-        part.into_iter().flat_map(|part| part.text().references())
+        row.into_iter().flat_map(Text::references)
     }
 
     /// Returns the number of the exchange whose answer has the value.
@@ -343,24 +339,6 @@ impl Origin {
             | Self::Between { exchange, .. }
             | Self::Header { exchange, .. }
             | Self::Part { exchange, .. } => *exchange,
-        }
-    }
-}
-
-/// A part of an HTML page that has its own links.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum PagePart {
-    /// The row with this text.
-    Row(Text),
-    /// What is behind this text.
-    After(Text),
-}
-
-impl PagePart {
-    /// Returns the text by which it is found.
-    pub(crate) fn text(&self) -> &Text {
-        match self {
-            Self::Row(text) | Self::After(text) => text,
         }
     }
 }
@@ -376,8 +354,6 @@ pub(crate) enum PageFind {
     Option { name: String, text: Text },
     /// The value of the option with this number.
     OptionAt { name: String, number: usize },
-    /// The text of the option with this number.
-    OptionText { name: String, number: usize },
     /// The address with this number of those that match a pattern.
     Address { pattern: String, number: usize },
     /// The text with this number of those that the last `*` of a pattern stands for.
@@ -390,10 +366,9 @@ impl PageFind {
     /// Returns a word for the value: `csrf`, `edit`, `order`.
     fn word(&self) -> &str {
         match self {
-            Self::Field { name, .. }
-            | Self::Option { name, .. }
-            | Self::OptionAt { name, .. }
-            | Self::OptionText { name, .. } => naming_words(name).next_back().unwrap_or("value"),
+            Self::Field { name, .. } | Self::Option { name, .. } | Self::OptionAt { name, .. } => {
+                naming_words(name).next_back().unwrap_or("value")
+            }
             Self::Link { .. } | Self::Address { .. } => "address",
             Self::Id { .. } => "id",
             Self::Data { name, .. } => name.strip_prefix("data-").unwrap_or(name),
@@ -404,9 +379,9 @@ impl PageFind {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Field { name, .. } => format!("`{name}`"),
-            Self::Option { name, .. }
-            | Self::OptionAt { name, .. }
-            | Self::OptionText { name, .. } => format!("an option of `{name}`"),
+            Self::Option { name, .. } | Self::OptionAt { name, .. } => {
+                format!("an option of `{name}`")
+            }
             Self::Link { text } => {
                 let text = text.shown(|_| "..".to_owned());
                 format!("the link `{text}`")

@@ -3,9 +3,7 @@
 use super::function::Function;
 use super::layout::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
-use crate::import::recording::{
-    Exchange, Key, Origin, PageFind, PagePart, Piece, RunValue, Text, UserValue,
-};
+use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, RunValue, Text, UserValue};
 use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
@@ -231,17 +229,16 @@ impl Function<'_> {
         };
         let code = match origin {
             Origin::Body { .. } => return ("\"unknown\"".to_owned(), true),
-            Origin::Page { part, find, .. } => {
-                let (name, method) = match part {
-                    None => return (self.find_in_page(step, find), true),
-                    Some(PagePart::Row(_)) => ("row", "row"),
-                    Some(PagePart::After(_)) => ("section", "after"),
-                };
-                let text = part.as_ref().map(|part| self.argument(part.text()));
-                let text = text.unwrap_or_default();
-                let part = self.hold(name, &format!("{step}.{method}({text}).ok()?"));
-                self.find_in_page(&part, find)
+            Origin::Page {
+                row: Some(text),
+                find,
+                ..
+            } => {
+                let text = self.argument(text);
+                let row = self.hold("row", &format!("{step}.row({text}).ok()?"));
+                self.find_in_page(&row, find)
             }
+            Origin::Page { find, .. } => self.find_in_page(step, find),
             Origin::Between { before, after, .. } => call("between", &[before, after]),
             Origin::Part {
                 name,
@@ -364,12 +361,6 @@ impl Function<'_> {
             PageFind::Option { name, text } => {
                 let (name, text) = (quote_code(name), self.argument(text));
                 return format!("{page}.option({name}, {text}).ok()?");
-            }
-            PageFind::OptionText { name, number } => {
-                let name = quote_code(name);
-                return format!(
-                    "{page}.choices().filter(|choice| choice.name == {name}).nth({number})?.text.as_str()"
-                );
             }
             PageFind::Field { name, number } => ("values", name, number),
             PageFind::OptionAt { name, number } => ("options", name, number),
