@@ -1,6 +1,6 @@
 //! The text that an importer reads, and the places in it that messages show.
 
-use super::secrets::{find_evident_secrets, find_secrets, redact_found};
+use super::secrets::{HiddenValues, find_evident_secrets, find_secrets};
 use crate::console::clean;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -102,7 +102,7 @@ impl Input {
         } else {
             find_secrets
         };
-        redact_found(text, &self.known, find)
+        HiddenValues::new(&self.known).redact(text, find)
     }
 
     /// Returns the line and the column of a place, counted from one, the column in characters.

@@ -6,7 +6,7 @@ use super::{Secret, is_name_char, output};
 use base64::prelude::{BASE64_STANDARD_NO_PAD, Engine as _};
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -249,6 +249,40 @@ impl SecretValues {
             }
             tell(range, &self.secrets[found.owner / 2], is_base64);
         });
+    }
+}
+
+/// Values to find in texts, however they are written: with escapes, or in Base64.
+#[derive(Default)]
+pub struct SecretTexts(KnownSecrets);
+
+impl fmt::Debug for SecretTexts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SecretTexts")
+            .finish_non_exhaustive()
+    }
+}
+
+impl SecretTexts {
+    /// Looks for these values, but for those of less than eight bytes.
+    pub fn new<'v>(values: impl IntoIterator<Item = &'v str>) -> Self {
+        let mut texts = Self::default();
+        for value in values {
+            let secret = Secret::unregistered("", value.to_owned());
+            texts.0.kept.add(&secret);
+        }
+        texts
+    }
+
+    /// Returns the places of the values in `text` in their order, each with its value.
+    pub fn find(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        let hits = self.0.find(text.as_bytes()).into_iter();
+        let found = hits.map(|hit| {
+            let range = whole_characters(text, &hit.range);
+            (range, hit.secret.expose().to_owned())
+        });
+        found.collect()
     }
 }
 

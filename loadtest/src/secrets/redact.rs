@@ -3,6 +3,7 @@
 //! When in doubt it takes out too much. It reads no format: a body may be cut off anywhere, or be
 //! JSON within JSON.
 
+pub use super::known::SecretTexts;
 use super::{self as secrets, SecretHit};
 use http::HeaderValue;
 use loadtest_model::redacted::Redacted;

@@ -16,6 +16,4 @@ pub(super) use rules::{
     is_callback, is_secret_name, is_secret_number, is_secret_value, looks_secret, variable,
 };
 use search::{FindSecrets, find_secret_literals, has_found, is_in_name, is_recognised};
-pub(super) use search::{
-    encodings_of, find_base64_texts, find_evident_secrets, find_secrets, has_secret, redact_found,
-};
+pub(super) use search::{HiddenValues, find_evident_secrets, find_secrets, has_secret};

@@ -4,9 +4,9 @@ use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, name
 use super::random::is_random_header;
 use super::rules::{NameKind, is_secret_segment, is_secret_user};
 use super::{
-    FindSecrets, encodings_of, find_base64_texts, find_evident_secrets, find_secret_literals,
-    find_secrets, has_found, is_callback, is_in_name, is_recognised, is_secret_name,
-    is_secret_number, is_secret_value, looks_secret, redact_found, variable,
+    FindSecrets, HiddenValues, find_evident_secrets, find_secret_literals, find_secrets, has_found,
+    is_callback, is_in_name, is_recognised, is_secret_name, is_secret_number, is_secret_value,
+    looks_secret, variable,
 };
 use crate::import::document::{self, Value};
 use crate::import::naming::unique;
@@ -16,21 +16,42 @@ use crate::import::recording::{
 use crate::import::source::Input;
 use crate::import::text::{URL_ENCODED, escape_json, form_decode, form_encode, quote_name};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use loadtest::redact::REDACTED;
+use loadtest::redact::{REDACTED, SecretTexts};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// The fewest letters and digits next to a value that may be secret themselves.
 const SHORTEST_REST: usize = 8;
-/// The shortest value that is looked for everywhere.
-const SHORTEST_KNOWN: usize = 8;
 /// The segment of a path that names a secret.
 const HIDDEN: &str = "{token}";
 
-/// The encodings of [`encodings_of`] that a place undoes by itself.
-const PLAIN: Range<usize> = 0..1;
-const URL: Range<usize> = 0..3;
-const JSON: Range<usize> = 3..4;
+/// The place of a text in a request, which says how it is encoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextPlace {
+    /// The segment of a path, in which a word is no secret.
+    Segment,
+    /// A query, or a form that is encoded as it is usual.
+    Pairs,
+    Json,
+    /// The name of a field, in which a word is no secret.
+    Name,
+    Plain,
+}
+
+impl TextPlace {
+    /// Returns true where the place encodes a value in this way by itself.
+    fn encodes(self, value: &str, written: &str) -> bool {
+        match self {
+            _ if written == value => true,
+            Self::Segment | Self::Pairs => form_decode(written) == value,
+            Self::Json => {
+                let read = serde_json::from_str::<String>(&format!("\"{written}\""));
+                read.is_ok_and(|read| read == value)
+            }
+            Self::Name | Self::Plain => false,
+        }
+    }
+}
 
 /// Replaces all secrets of a recording.
 pub(crate) fn hide_secrets(recording: &mut Recording) {
@@ -42,14 +63,10 @@ pub(crate) fn hide_secrets(recording: &mut Recording) {
     }
     finder.exchange = None;
     // A secret of one request is one in all others, also before it.
-    let known = finder.known_forms();
-    let tokens: Vec<Known> = known
-        .iter()
-        .filter(|known| !known.is_word)
-        .cloned()
-        .collect();
+    let secrets = finder.secrets.iter().filter(|secret| !secret.is_variable);
+    let known = SecretTexts::new(secrets.filter_map(|secret| secret.value.as_deref()));
     for exchange in &mut recording.exchanges {
-        finder.replace_in(exchange, &known, &tokens);
+        finder.replace_in(exchange, &known);
     }
     recording.secrets = finder.secrets;
     redact_words(recording, finder.find);
@@ -60,17 +77,19 @@ fn redact_words(recording: &mut Recording, find: FindSecrets) {
     let secrets = recording.secrets.iter();
     let values = secrets.filter(|secret| !secret.is_variable);
     let known: Vec<String> = values.filter_map(|secret| secret.value.clone()).collect();
+    let hidden = HiddenValues::new(&known);
     for words in recording.words_mut() {
-        *words = redact_found(words, &known, find);
+        *words = hidden.redact(words, find);
     }
     for part in &mut recording.code {
-        part.text = redact_found(&part.text, &known, find_secret_literals);
+        part.text = hidden.redact(&part.text, find_secret_literals);
     }
     let is_token = |value: &&String| is_recognised(value);
     let tokens: Vec<String> = known.iter().filter(is_token).cloned().collect();
+    let hidden = HiddenValues::new(&tokens);
     for exchange in &mut recording.exchanges {
         if let Some(pattern) = &mut exchange.pattern {
-            *pattern = redact_found(pattern, &tokens, find).replace(REDACTED, HIDDEN);
+            *pattern = hidden.redact(pattern, find).replace(REDACTED, HIDDEN);
         }
     }
 }
@@ -102,28 +121,6 @@ fn is_form(exchange: &Exchange) -> bool {
     let content_type = exchange.content_type().unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default();
     essence.trim().eq_ignore_ascii_case(URL_ENCODED)
-}
-
-/// A form in which a secret may occur.
-#[derive(Clone)]
-struct Known {
-    /// What is looked for.
-    form: String,
-    /// The number of the secret.
-    number: usize,
-    /// The place of the form in [`encodings_of`].
-    encoding: usize,
-    /// Whether it could be a word, and so the name of a field: `password`.
-    is_word: bool,
-}
-
-impl Known {
-    /// Finds the first place in `text`, not before `from`, where it is a value.
-    fn find(&self, text: &str, from: usize) -> Option<usize> {
-        let places = text[from..].match_indices(&self.form);
-        let mut places = places.map(|(at, _)| from + at);
-        places.find(|at| !self.is_word || !is_in_name(text, *at..at + self.form.len()))
-    }
 }
 
 /// Finds secrets, and numbers them.
@@ -443,74 +440,55 @@ impl Finder {
         }
     }
 
-    /// Returns all forms in which the secrets may occur.
-    fn known_forms(&self) -> Vec<Known> {
-        let secrets = self.secrets.iter().enumerate();
-        let secrets = secrets.filter(|(_, secret)| !secret.is_variable);
-        let forms = secrets.flat_map(|(number, secret)| {
-            let value = secret
-                .value
-                .iter()
-                .filter(|value| value.len() >= SHORTEST_KNOWN);
-            value.flat_map(move |value| {
-                let is_word = !is_recognised(value);
-                let forms = encodings_of(value).into_iter().enumerate();
-                forms.map(move |(encoding, form)| Known {
-                    form,
-                    number,
-                    encoding,
-                    is_word,
-                })
-            })
-        });
-        forms.collect()
-    }
-
-    /// Replaces the values of known secrets in all that a request sends. Words in its path and the names of its parts are
-    /// no values; `tokens` are the secrets that are no words.
-    fn replace_in(&mut self, exchange: &mut Exchange, known: &[Known], tokens: &[Known]) {
+    /// Replaces the values of known secrets in all that a request sends.
+    fn replace_in(&mut self, exchange: &mut Exchange, known: &SecretTexts) {
         let body = match &exchange.body {
-            Body::Text(text) if text.start().trim_start().starts_with(['{', '[']) => JSON,
-            Body::Text(text) if is_form(exchange) && is_usual_form(&text.flat()) => URL,
-            _ => PLAIN,
+            Body::Text(text) if text.start().trim_start().starts_with(['{', '[']) => {
+                TextPlace::Json
+            }
+            Body::Text(text) if is_form(exchange) && is_usual_form(&text.flat()) => {
+                TextPlace::Pairs
+            }
+            _ => TextPlace::Plain,
         };
         let url = exchange.target.flat();
         let (path, query) = url
             .text
             .split_at(url.text.find('?').unwrap_or(url.text.len()));
-        let mut target = self.replace_known(&url.restore(path), tokens, &URL);
-        target.append(self.replace_known(&url.restore(query), known, &URL));
+        let segments = path.split('/').map(|segment| {
+            let segment = url.restore(segment);
+            self.replace_known(&segment, known, TextPlace::Segment)
+        });
+        let mut target = Text::join(segments, "/");
+        target.append(self.replace_known(&url.restore(query), known, TextPlace::Pairs));
         exchange.target = target;
-        for header in &mut exchange.headers {
-            header.value = self.replace_known(&header.value, known, &PLAIN);
-        }
+        let mut texts: Vec<(&mut Text, TextPlace)> = Vec::new();
+        let headers = exchange.headers.iter_mut();
+        texts.extend(headers.map(|header| (&mut header.value, TextPlace::Plain)));
         if let Some(Credentials { user, password }) = &mut exchange.credentials {
-            *user = self.replace_known(user, known, &PLAIN);
-            *password = self.replace_known(password, known, &PLAIN);
+            texts.extend([(user, TextPlace::Plain), (password, TextPlace::Plain)]);
         }
         match &mut exchange.body {
             Body::None => {}
-            Body::Text(text) => *text = self.replace_known(text, known, &body),
+            Body::Text(text) => texts.push((text, body)),
             Body::Multipart(parts) => {
                 for part in parts {
-                    part.name = self.replace_known(&part.name, tokens, &PLAIN);
-                    for text in part.file_name.iter_mut().chain([&mut part.content]) {
-                        *text = self.replace_known(text, known, &PLAIN);
-                    }
+                    texts.push((&mut part.name, TextPlace::Name));
+                    let contents = part.file_name.iter_mut().chain([&mut part.content]);
+                    texts.extend(contents.map(|text| (text, TextPlace::Plain)));
                 }
             }
         }
-        let sent = exchange
-            .socket
-            .iter_mut()
-            .flat_map(|socket| &mut socket.sent);
-        for message in sent {
-            message.content = self.replace_known(&message.content, known, &PLAIN);
+        let sockets = exchange.socket.iter_mut();
+        let sent = sockets.flat_map(|socket| &mut socket.sent);
+        texts.extend(sent.map(|message| (&mut message.content, TextPlace::Plain)));
+        for (text, place) in texts {
+            *text = self.replace_known(text, known, place);
         }
     }
 
-    /// Replaces the values of secrets wherever they occur; the place undoes these encodings by itself.
-    fn replace_known(&mut self, text: &Text, known: &[Known], undone: &Range<usize>) -> Text {
+    /// Replaces the values of secrets wherever they occur, but for words that are names.
+    fn replace_known(&mut self, text: &Text, known: &SecretTexts, place: TextPlace) -> Text {
         let mut replaced = Text::default();
         for piece in text.pieces() {
             let Piece::Literal(text) = piece else {
@@ -518,45 +496,27 @@ impl Finder {
                 continue;
             };
             let mut end = 0;
-            loop {
-                let found = known
-                    .iter()
-                    .filter_map(|known| Some((known.find(text, end)?, known)));
-                let first = found.min_by_key(|(at, known)| (*at, usize::MAX - known.form.len()));
-                let Some((at, known)) = first else { break };
-                self.replace_base64(&text[end..at], &mut replaced);
-                let Known { form, number, .. } = known;
-                replaced.push(if known.encoding == 0 || undone.contains(&known.encoding) {
-                    Piece::Secret(*number)
+            for (span, value) in known.find(text) {
+                let is_name = matches!(place, TextPlace::Segment | TextPlace::Name)
+                    || is_in_name(text, span.clone());
+                if span.start < end || is_name && !is_recognised(&value) {
+                    continue;
+                }
+                replaced.push_str(&text[end..span.start]);
+                let written = &text[span.clone()];
+                let number = self.numbers[&value];
+                replaced.push(if place.encodes(&value, written) {
+                    Piece::Secret(number)
                 } else {
-                    let name = self.secrets[*number].name.clone();
-                    let what = format!("`{name}`, encoded for a URL or JSON");
-                    self.add_secret(form, &format!("{name}_ENCODED"), &what)
+                    let name = self.secrets[number].name.clone();
+                    let what = format!("`{name}`, encoded");
+                    self.add_secret(written, &format!("{name}_ENCODED"), &what)
                 });
-                end = at + form.len();
+                end = span.end;
             }
-            self.replace_base64(&text[end..], &mut replaced);
+            replaced.push_str(&text[end..]);
         }
         replaced
-    }
-
-    /// Replaces words of Base64 with a secret in them.
-    fn replace_base64(&mut self, text: &str, into: &mut Text) {
-        let mut end = 0;
-        for (span, decoded) in find_base64_texts(text) {
-            let mut secrets = self.secrets.iter();
-            let secret = secrets.find(|secret| {
-                let value = secret.value.as_deref().unwrap_or_default();
-                value.len() >= SHORTEST_KNOWN && decoded.contains(value)
-            });
-            let Some(secret) = secret else { continue };
-            let name = format!("{}_BASE64", secret.name);
-            let what = format!("Base64 of a text that has `{}` in it", secret.name);
-            into.push_str(&text[end..span.start]);
-            into.push(self.add_secret(&text[span.clone()], &name, &what));
-            end = span.end;
-        }
-        into.push_str(&text[end..]);
     }
 }
 

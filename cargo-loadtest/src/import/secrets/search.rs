@@ -4,13 +4,13 @@ use super::random::{decode_base64_text, is_random, split_words};
 use super::rules::{
     NameKind, is_secret_name, is_secret_segment, is_secret_user, is_secret_value, looks_secret,
 };
-use crate::import::text::{escape_json, form_encode, place_of};
-use loadtest::redact::{self, REDACTED};
+use crate::import::text::place_of;
+use loadtest::redact::{self, REDACTED, SecretTexts};
 use std::ops::Range;
 
-/// The shortest known value that is redacted within words.
+/// The shortest value that the library looks for.
 const LONG: usize = 8;
-/// The shortest known value that is redacted as a word of its own.
+/// The shortest value that is redacted as a word of its own.
 const SHORT: usize = 5;
 
 /// The name of a secret in a path.
@@ -101,66 +101,64 @@ pub(super) fn is_in_name(text: &str, span: Range<usize>) -> bool {
     is_parameter || after.starts_with(['=', ':']) || before.ends_with('<') || before.ends_with("</")
 }
 
-/// Redacts what `find` takes for secrets, and all `known` values.
-pub(in crate::import) fn redact_found(text: &str, known: &[String], find: FindSecrets) -> String {
-    let mut shown = text.to_owned();
-    for form in known.iter().flat_map(|value| encodings_of(value)) {
-        shown = redact_value(&shown, &form);
+/// Values that are shown nowhere.
+pub(in crate::import) struct HiddenValues {
+    long: SecretTexts,
+    /// Values that are redacted as words of their own.
+    short: Vec<String>,
+}
+
+impl HiddenValues {
+    pub(in crate::import) fn new(values: &[String]) -> Self {
+        let is_short = |value: &&String| {
+            let is_word = value.bytes().all(|byte| byte.is_ascii_alphabetic());
+            (SHORT..LONG).contains(&value.len()) && !is_word && !REDACTED.contains(&***value)
+        };
+        Self {
+            long: SecretTexts::new(values.iter().map(String::as_str)),
+            short: values.iter().filter(is_short).cloned().collect(),
+        }
     }
-    let has_known = |text: &str| {
-        known
-            .iter()
-            .any(|value| value.len() >= LONG && text.contains(value))
-    };
-    let encoded = find_base64_texts(&shown).filter(|(_, text)| has_known(text));
-    let spans: Vec<_> = encoded.map(|(span, _)| span).collect();
-    shown = redact_spans(&shown, spans);
-    let spans = find(&shown).into_iter().map(|found| found.span);
-    redact_spans(&shown, spans)
+
+    /// Redacts these values, and what `find` takes for secrets.
+    pub(in crate::import) fn redact(&self, text: &str, find: FindSecrets) -> String {
+        let long = self.long.find(text).into_iter();
+        let mut shown = redact_spans(text, long.map(|(span, _)| span));
+        for value in &self.short {
+            shown = redact_short(&shown, value);
+        }
+        let spans = find(&shown).into_iter().map(|found| found.span);
+        redact_spans(&shown, spans)
+    }
 }
 
 /// Replaces parts of a text, which come in their order.
 fn redact_spans(text: &str, spans: impl IntoIterator<Item = Range<usize>>) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut end = 0;
-    for span in spans {
-        shown.push_str(&text[end..span.start]);
+    for span in spans.into_iter().filter(|span| !span.is_empty()) {
+        shown.push_str(text.get(end..span.start).unwrap_or_default());
         shown.push_str(REDACTED);
         end = span.end;
     }
     shown + &text[end..]
 }
 
-/// Returns the encodings of a value: plain, as in a URL, a form, JSON.
-pub(in crate::import) fn encodings_of(value: &str) -> [String; 4] {
-    let form = form_encode(value);
-    let spaced = form.replace('+', "%20");
-    [value.to_owned(), spaced, form, escape_json(value)]
-}
-
 /// Finds words that are a text in Base64: their places and the text.
-pub(in crate::import) fn find_base64_texts(
-    text: &str,
-) -> impl Iterator<Item = (Range<usize>, String)> {
+fn find_base64_texts(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
     split_words(text)
         .filter_map(move |word| Some((place_of(word, text), decode_base64_text(word)?)))
 }
 
-/// Redacts a value: a short one where it is a word of its own.
-fn redact_value(text: &str, value: &str) -> String {
-    let is_long = value.len() >= LONG;
-    let is_word = value.bytes().all(|byte| byte.is_ascii_alphabetic());
-    if value.len() < SHORT || !is_long && (is_word || REDACTED.contains(value)) {
-        return text.to_owned();
-    }
+/// Redacts a short value where it is a word of its own.
+fn redact_short(text: &str, value: &str) -> String {
     let is_letter = |letter: char| letter.is_alphanumeric();
-    let spans = text
-        .match_indices(value)
-        .map(|(at, _)| at..at + value.len());
-    let is_alone = |span: &Range<usize>| {
+    let places = text.match_indices(value);
+    let spans = places.map(|(at, _)| at..at + value.len());
+    let alone = spans.filter(|span| {
         !text[..span.start].ends_with(is_letter) && !text[span.end..].starts_with(is_letter)
-    };
-    redact_spans(text, spans.filter(|span| is_long || is_alone(span)))
+    });
+    redact_spans(text, alone)
 }
 
 struct Search<'a> {

@@ -216,7 +216,7 @@ fn a_text_for_people_has_none_of_the_known_values() {
         ("$session = Correct-Horse x", "$session = [redacted] x"),
         ("session = New-Object x", "session = [redacted] x"),
     ] {
-        assert_eq!(redact_found(text, &known, find_secrets), shown);
+        assert_eq!(HiddenValues::new(&known).redact(text, find_secrets), shown);
     }
 }
 
@@ -292,7 +292,10 @@ fn code_keeps_its_expressions_and_loses_the_secrets_in_its_strings() {
         ),
         ("f(q7Rb2xVn9KzLm4Tp8Ws1)", "f([redacted])"),
     ] {
-        assert_eq!(redact_found(code, &[], find_secret_literals), shown);
+        assert_eq!(
+            HiddenValues::new(&[]).redact(code, find_secret_literals),
+            shown
+        );
     }
 }
 
@@ -304,7 +307,7 @@ fn any_text_is_searched_in_time() {
     ] {
         let text = unit.repeat(20_000 / unit.len());
         let _ = find_secrets(&text);
-        let _ = redact_found(&text, &["canary-of-a-test".to_owned()], find_secrets);
+        let _ = HiddenValues::new(&["canary-of-a-test".to_owned()]).redact(&text, find_secrets);
     }
 }
 
@@ -317,7 +320,7 @@ proptest::proptest! {
             assert!(text.get(found.span.clone()).is_some());
             end = found.span.end;
         }
-        let _ = redact_found(&text, &[], find_secrets);
+        let _ = HiddenValues::new(&[]).redact(&text, find_secrets);
     }
 }
 
