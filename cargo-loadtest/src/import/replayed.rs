@@ -129,7 +129,7 @@ fn fill_text(text: &Text, recording: &Recording) -> Vec<u8> {
         }
         Piece::Constant(number) => recording.constants[*number].value.clone().into_bytes(),
         // No copied command has one.
-        Piece::Reference(_) | Piece::User(_) | Piece::Run(_) => Vec::new(),
+        Piece::Reference(_) | Piece::Run(_) => Vec::new(),
     });
     pieces.collect()
 }

@@ -1,7 +1,7 @@
 //! Names of what a journey creates. Where they must be new, a second journey with the same ones is refused, so each
 //! journey has its own.
 
-use super::super::recording::{Exchange, Recording, Text, UserValue};
+use super::super::recording::{Exchange, Recording, RunValue, Text};
 use super::super::text::has_word;
 use super::request::{Form, Replacements, ValuePlace, places};
 use super::texts::{KnownTexts, is_line_with_letters};
@@ -181,7 +181,7 @@ fn suffix(name: &str) -> Text {
     // A name of a user may have no punctuation.
     let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let mut text = Text::from(if is_word { "" } else { "-" });
-    text.push(Piece::User(UserValue::Unique));
+    text.push(Piece::Run(RunValue::Unique));
     text
 }
 

@@ -114,7 +114,7 @@ fn shown(text: &Text, references: &[Reference]) -> String {
 
 fn user_value(piece: &Piece) -> String {
     match piece {
-        Piece::User(value) => format!("{{{{vu.{}}}}}", value.name()),
+        Piece::Run(value) => format!("{{{{{}}}}}", value.path().unwrap_or_default()),
         piece => format!("{piece:?}"),
     }
 }

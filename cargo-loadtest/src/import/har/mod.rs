@@ -19,7 +19,7 @@ mod tests;
 mod times;
 
 use super::document;
-use super::recording::{Exchange, Piece, Recording, UserValue};
+use super::recording::{Exchange, Piece, Recording, RunValue};
 use super::source::{Input, Mistake, Note};
 use cookies::RecordedCookies;
 use entry::{HarEntry, SkippedEntry};
@@ -107,7 +107,7 @@ fn follow_base(exchange: &mut Exchange, base: &str) {
         let is_own =
             header.name.eq_ignore_ascii_case("origin") && header.value.as_literal() == Some(base);
         if is_own && exchange.origin == base {
-            header.value = Piece::User(UserValue::Origin).into();
+            header.value = Piece::Run(RunValue::Origin).into();
         }
     }
 }

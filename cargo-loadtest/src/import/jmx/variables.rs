@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use crate::import::migration::{MOST_NUMBERS, Migration};
-use crate::import::recording::{FeedOrder, Piece, RunValue, Text, UserValue};
+use crate::import::recording::{FeedOrder, Piece, RunValue, Text};
 use std::collections::HashMap;
 
 /// Deepest variables in variables.
@@ -107,7 +107,6 @@ fn call_function(
     let argument = |at: usize| arguments.get(at).copied().unwrap_or_default();
     let first = argument(0);
     let run = |value: RunValue| Some(Piece::Run(value).into());
-    let user = |value: UserValue| Some(Piece::User(value).into());
     match name {
         "P" | "property" => Some(match argument(if name == "P" { 1 } else { 2 }) {
             default if !default.is_empty() && depth < DEEPEST => {
@@ -116,8 +115,8 @@ fn call_function(
             _ => migration.variable(first),
         }),
         "env" | "Env" => Some(migration.variable(first)),
-        "UUID" => user(UserValue::Uuid),
-        "RandomString" => user(UserValue::Unique),
+        "UUID" => run(RunValue::Uuid),
+        "RandomString" => run(RunValue::Unique),
         "threadNum" => run(RunValue::User),
         "counter" if first.eq_ignore_ascii_case("true") => run(RunValue::Iteration),
         "counter" => numbers(

@@ -4,7 +4,7 @@ use super::script::Script;
 use super::value::{Data, DataKind, Js, Part, Random, show_number};
 use crate::import::migration::find_between;
 use crate::import::naming::field_name;
-use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text, UserValue};
+use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text};
 use crate::import::source::Span;
 use crate::import::syntax::{children_of, inner_of, span_of};
 use crate::import::text::{form_encode, singular};
@@ -126,12 +126,12 @@ impl<'s, 't> Script<'s, 't> {
             ("FormData", ..) => Js::object(Vec::new()),
             // What k6 needs of a request changes nothing.
             (path, ..) if path.starts_with("http.") => Self::call_http(path, arguments)?,
-            ("uuidv4" | "crypto.randomUUID", ..) => Js::Text(Piece::User(UserValue::Uuid).into()),
+            ("uuidv4" | "crypto.randomUUID", ..) => Js::Text(Piece::Run(RunValue::Uuid).into()),
             ("randomString", ..) => {
                 let words =
                     "a random text is the same within a journey here, and has another length";
                 self.migration.note_once(&span, words);
-                Js::Text(Piece::User(UserValue::Unique).into())
+                Js::Text(Piece::Run(RunValue::Unique).into())
             }
             ("randomIntBetween", Js::Number(low), Js::Number(high)) => {
                 Js::Random(Random::whole(*low, high + 1.0))

@@ -50,11 +50,12 @@ fn show_target(recording: &Recording, exchange: &Exchange) -> String {
     let shown = exchange.target.shown(|piece| match piece {
         Piece::Reference(at) => format!("{{{}}}", recording.references[*at].from.word()),
         Piece::Secret(at) => format!("{{{}}}", recording.secrets[*at].name),
-        Piece::User(value) => format!("{{{}}}", value.name()),
         Piece::Constant(at) => format!("{{{}}}", recording.constants[*at].name),
         Piece::Run(RunValue::Row { column, .. }) => {
             format!("{{{}}}", column.as_deref().unwrap_or("row"))
         }
+        Piece::Run(RunValue::Uuid) => "{uuid}".to_owned(),
+        Piece::Run(RunValue::Unique) => "{unique}".to_owned(),
         _ => String::new(),
     });
     exchange.pattern.clone().unwrap_or(shown)

@@ -1,7 +1,7 @@
 //! Values that Postman makes for each request, and values of kinds such as `<integer>`.
 
 use crate::import::naming::field_name;
-use crate::import::recording::{FeedSource, Piece, RunValue, Text, UserValue};
+use crate::import::recording::{FeedSource, Piece, RunValue, Text};
 
 /// Names with their values: several between `|`, in which `#` is a number and `*` a UUID. Kinds with theirs in JSON.
 const VALUES: &str = include_str!("../data/postman-values.tsv");
@@ -29,7 +29,7 @@ pub(super) fn make_value(name: &str, mut feed: impl FnMut(&str, FeedSource) -> u
     }
     let letters = template.chars().map(|letter| match letter {
         '#' => row("number", NUMBERS),
-        '*' => Piece::User(UserValue::Uuid),
+        '*' => Piece::Run(RunValue::Uuid),
         letter => Piece::Literal(letter.to_string()),
     });
     letters.collect()

@@ -5,7 +5,7 @@ use super::environment::{ListedVariable, PostmanEnvironment, VariableLayer};
 use super::script::KeptValue;
 use crate::import::naming::unique;
 use crate::import::recording::{
-    Confidence, Feed, FeedOrder, Origin, Piece, Reference, ReferenceNumbers, Secret, Text,
+    Confidence, Feed, FeedOrder, Origin, Piece, Reference, ReferenceNumbers, RunValue, Secret, Text,
 };
 use crate::import::secrets::{self, find_secrets, has_secret};
 use crate::import::source::{Note, Span};
@@ -146,7 +146,7 @@ impl<'a> PostmanVariables<'a> {
         match piece {
             Piece::Literal(text) => text.clone(),
             Piece::Secret(number) => self.secret_names[*number].clone(),
-            Piece::User(value) => value.name().to_owned(),
+            Piece::Run(RunValue::Uuid) => "uuid".to_owned(),
             Piece::Reference(_) | Piece::Constant(_) | Piece::Bytes(_) | Piece::Run(_) => {
                 "value".to_owned()
             }
@@ -156,7 +156,9 @@ impl<'a> PostmanVariables<'a> {
     /// Returns the same text as a value of JSON without quotes, if it is one that a run has: of an answer alone, or made.
     pub(super) fn bare(&mut self, text: &Text) -> Option<Text> {
         let mut pieces = text.pieces().iter();
-        if pieces.any(|piece| matches!(piece, Piece::Run(_))) {
+        let is_bare =
+            |piece: &Piece| matches!(piece, Piece::Run(value) if *value != RunValue::Uuid);
+        if pieces.any(is_bare) {
             return Some(text.clone());
         }
         let [Piece::Reference(number)] = *text.pieces() else {

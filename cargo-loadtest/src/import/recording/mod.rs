@@ -18,7 +18,7 @@ pub(crate) use settings::{
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 pub(crate) use stream::{EVENTS, EventStream, Socket, SocketMessage, is_json};
-pub(crate) use text::{Flat, Piece, Text, UserValue};
+pub(crate) use text::{Flat, Piece, Text};
 
 /// The requests of an input, and all that is known of them.
 #[derive(Debug, Clone, Default)]

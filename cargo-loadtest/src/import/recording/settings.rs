@@ -210,6 +210,29 @@ pub(crate) enum RunValue {
     UnixSeconds,
     /// Milliseconds since 1970.
     UnixMillis,
+    /// A random UUID, new with each request.
+    Uuid,
+    /// A text that each journey has of its own.
+    Unique,
+    /// Scheme, host and port of the base URL.
+    Origin,
+}
+
+impl RunValue {
+    /// Returns its path between the braces of a template; none for a row.
+    pub(crate) fn path(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Row { .. } => return None,
+            Self::User => "vu.id",
+            Self::Iteration => "vu.iteration",
+            Self::Now => "vu.now",
+            Self::UnixSeconds => "vu.now.unix",
+            Self::UnixMillis => "vu.now.unix_ms",
+            Self::Uuid => "vu.uuid",
+            Self::Unique => "vu.unique",
+            Self::Origin => "vu.origin",
+        })
+    }
 }
 
 /// A part of the input that is code: a comment in the source.

@@ -16,34 +16,10 @@ pub(crate) enum Piece {
     Reference(usize),
     /// The value of the [`Secret`](super::Secret) with this number.
     Secret(usize),
-    /// A value of the virtual user.
-    User(UserValue),
     /// The [`Constant`](super::Constant) with this number.
     Constant(usize),
     /// A value that a run makes.
     Run(super::RunValue),
-}
-
-/// A value of the virtual user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum UserValue {
-    /// A random UUID, new with each request.
-    Uuid,
-    /// A text that each journey has of its own.
-    Unique,
-    /// Scheme, host and port of the base URL.
-    Origin,
-}
-
-impl UserValue {
-    /// Returns its name behind `vu.`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Uuid => "uuid",
-            Self::Unique => "unique",
-            Self::Origin => "origin",
-        }
-    }
 }
 
 /// A text of a request: literals, secrets and values of earlier answers, in their order.

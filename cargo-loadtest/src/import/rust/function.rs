@@ -7,7 +7,7 @@ use super::layout::{quote_bytes, quote_code, quote_text};
 use super::scope::Scope;
 use super::types::Shape;
 use crate::import::naming;
-use crate::import::recording::{Body, Exchange, Header, Origin, Part, Piece, Text, UserValue};
+use crate::import::recording::{Body, Exchange, Header, Origin, Part, Piece, RunValue, Text};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -38,7 +38,7 @@ pub(super) struct Function<'a> {
     /// True where it has values of the virtual user.
     pub(super) draws: bool,
     /// The variables of those that stay the same.
-    pub(super) user_values: HashMap<UserValue, String>,
+    pub(super) user_values: HashMap<RunValue, String>,
     /// The feeds that it reads.
     pub(super) feeds: BTreeSet<usize>,
 }

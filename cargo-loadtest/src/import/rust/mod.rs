@@ -25,7 +25,7 @@ mod transaction;
 mod types;
 mod values;
 
-use super::recording::{Client, Exchange, Http, Piece, Recording, UserValue};
+use super::recording::{Client, Exchange, Http, Piece, Recording, RunValue};
 use super::source::Input;
 use function::Uses;
 pub(crate) use head::NamedSecret;
@@ -174,7 +174,7 @@ impl Writer<'_> {
 
     /// Says once why a name is not the recorded one.
     fn explain_unique_names(&mut self, exchange: &Exchange, scope: &mut Scope<'_>) {
-        let unique = Piece::User(UserValue::Unique);
+        let unique = Piece::Run(RunValue::Unique);
         let is_unique = exchange
             .texts()
             .iter()

@@ -78,7 +78,6 @@ impl<'a> Scope<'a> {
                 Piece::Secret(number) => {
                     format!("secret.{}", self.recording.secrets[*number].name)
                 }
-                Piece::User(value) => format!("vu.{}", value.name()),
                 Piece::Constant(number) => self.recording.constants[*number].name.clone(),
                 Piece::Run(value) => self.run_value(value),
                 Piece::Reference(at) if self.has(*at) => self.path(*at, true)?,
@@ -139,18 +138,11 @@ impl<'a> Scope<'a> {
 
     /// Returns the path of a value that a run makes.
     pub(super) fn run_value(&self, value: &RunValue) -> String {
-        let name = match value {
-            RunValue::Row { feed, column } => {
-                let name = self.feeds.get(feed).map_or("", String::as_str);
-                return self.types.rows[feed].path(name, column.as_deref());
-            }
-            RunValue::User => "vu.id",
-            RunValue::Iteration => "vu.iteration",
-            RunValue::Now => "vu.now",
-            RunValue::UnixSeconds => "vu.now.unix",
-            RunValue::UnixMillis => "vu.now.unix_ms",
-        };
-        name.to_owned()
+        if let RunValue::Row { feed, column } = value {
+            let name = self.feeds.get(feed).map_or("", String::as_str);
+            return self.types.rows[feed].path(name, column.as_deref());
+        }
+        value.path().unwrap_or_default().to_owned()
     }
 
     /// Returns true where a value is written without quotes in JSON.
@@ -163,8 +155,10 @@ impl<'a> Scope<'a> {
                 self.recording.feeds[*feed].source,
                 FeedSource::Json(_) | FeedSource::JsonField(..) | FeedSource::Numbers(..)
             ),
-            RunValue::Now => false,
-            _ => true,
+            RunValue::User | RunValue::Iteration | RunValue::UnixSeconds | RunValue::UnixMillis => {
+                true
+            }
+            RunValue::Now | RunValue::Uuid | RunValue::Unique | RunValue::Origin => false,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::function::Function;
 use super::layout::{quote_bytes, quote_code, quote_text};
 use super::types::{Shape, identifier};
-use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, RunValue, Text, UserValue};
+use crate::import::recording::{Exchange, Key, Origin, PageFind, Piece, RunValue, Text};
 use std::fmt::Write as _;
 
 /// The place of a value, which says how it is encoded.
@@ -29,7 +29,7 @@ impl Function<'_> {
     /// Returns an expression for a text, owned or static.
     pub(super) fn owned(&mut self, text: &Text) -> String {
         match text.pieces() {
-            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::User(_) | Piece::Run(_)] => {
+            pieces @ [Piece::Secret(_) | Piece::Reference(_) | Piece::Run(_)] => {
                 format!("{}.to_string()", self.value(&pieces[0]).0)
             }
             pieces => self.expression(pieces).0,
@@ -144,7 +144,6 @@ impl Function<'_> {
         let scope = self.scope;
         match piece {
             Piece::Secret(number) => (format!("{}.expose()", self.secret(*number)), true),
-            Piece::User(value) => self.user_value(*value),
             Piece::Constant(number) => (scope.recording.constants[*number].name.clone(), true),
             Piece::Run(value) => self.run_value(value),
             Piece::Reference(at) if scope.has(*at) => {
@@ -162,19 +161,14 @@ impl Function<'_> {
         }
     }
 
-    fn user_value(&mut self, value: UserValue) -> (String, bool) {
+    /// Returns a variable of the user with a text.
+    fn user_text(&mut self, value: &RunValue, name: &str, code: &str) -> (String, bool) {
         self.draws = true;
-        let known = self.user_values.get(&value).cloned();
-        let name = known.unwrap_or_else(|| {
-            let code = match value {
-                UserValue::Uuid => "vu.uuid()",
-                UserValue::Unique => "vu.unique()",
-                UserValue::Origin => "vu.origin().to_owned()",
-            };
-            self.hold(value.name(), code)
-        });
-        if value != UserValue::Uuid {
-            self.user_values.insert(value, name.clone());
+        let known = self.user_values.get(value).cloned();
+        let name = known.unwrap_or_else(|| self.hold(name, code));
+        // A UUID is another one each time.
+        if *value != RunValue::Uuid {
+            self.user_values.insert(value.clone(), name.clone());
         }
         (format!("{name}.as_str()"), true)
     }
@@ -201,6 +195,11 @@ impl Function<'_> {
             RunValue::Now => {
                 self.draws = true;
                 return ("vu.now()".to_owned(), false);
+            }
+            RunValue::Uuid => return self.user_text(value, "uuid", "vu.uuid()"),
+            RunValue::Unique => return self.user_text(value, "unique", "vu.unique()"),
+            RunValue::Origin => {
+                return self.user_text(value, "origin", "vu.origin().to_owned()");
             }
             RunValue::UnixSeconds => "(unix_millis() / 1000)",
             RunValue::UnixMillis => "unix_millis()",

@@ -67,7 +67,7 @@ fn lines(recording: &Recording) -> Vec<String> {
 fn show_text(text: &Text) -> String {
     text.shown(|piece| match piece {
         Piece::Secret(number) => format!("<secret {number}>"),
-        Piece::User(value) => format!("{{{{vu.{}}}}}", value.name()),
+        Piece::Run(value) => format!("{{{{{}}}}}", value.path().unwrap_or_default()),
         piece => panic!("{piece:?}"),
     })
 }

@@ -70,7 +70,7 @@ fn resolved(text: &Text, recording: &Recording) -> String {
             let bare = if reference.is_bare { " bare" } else { "" };
             format!("<{from}{bare}>")
         }
-        Piece::User(value) => format!("<{}>", value.name()),
+        Piece::Run(RunValue::Uuid) => "<uuid>".to_owned(),
         Piece::Run(RunValue::Row { feed, .. }) => format!("<{}>", recording.feeds[*feed].name),
         Piece::Run(value) => format!("<{value:?}>"),
         Piece::Constant(number) => format!("<{}>", recording.constants[*number].name),

@@ -3,7 +3,7 @@ mod rich;
 mod shared;
 
 use super::*;
-use crate::import::recording::{Body, Exchange, Piece, Recording, Text, UserValue};
+use crate::import::recording::{Body, Exchange, Piece, Recording, RunValue, Text};
 use crate::import::{PermittedFiles, hide_secrets, read_text};
 
 fn written(text: &str) -> Written {
@@ -280,10 +280,10 @@ fn a_secret_with_quotes_is_hidden_in_json_and_its_place_escapes_it() {
 #[test]
 fn a_uuid_is_drawn_for_each_place() {
     let mut declared = rich::exchange("GET", "/orders/", 200);
-    declared.target.push(Piece::User(UserValue::Uuid));
+    declared.target.push(Piece::Run(RunValue::Uuid));
     let mut written = rich::exchange("PROPFIND", "/files/", 200);
-    written.target.push(Piece::User(UserValue::Uuid));
-    written.body = Body::Text(Text::from_iter([Piece::User(UserValue::Uuid)]));
+    written.target.push(Piece::Run(RunValue::Uuid));
+    written.body = Body::Text(Text::from_iter([Piece::Run(RunValue::Uuid)]));
     let recording = Recording {
         exchanges: vec![declared, written],
         ..Recording::default()
