@@ -70,7 +70,7 @@ impl<'t> Script<'_, 't> {
                     None if ["", "k6.", "file."].contains(&module) => format!("{module}{local}"),
                     None => whole.to_owned(),
                 };
-                self.imports.insert(local.to_owned(), Js::Native(native));
+                self.set_variable(0, local, Js::Native(native), true);
             }
         }
     }
@@ -78,6 +78,7 @@ impl<'t> Script<'_, 't> {
     /// Walks through the statements of the script itself, and returns what it exports.
     pub(super) fn read_exports(&mut self, root: Node<'t>) -> Vec<Export<'t>> {
         self.is_outside = true;
+        self.declare_functions(root, 0);
         let mut exports = Vec::new();
         for child in children_of(root) {
             let field = |name: &str| child.child_by_field_name(name);
@@ -108,17 +109,14 @@ impl<'t> Script<'_, 't> {
         }
         self.is_outside = false;
         if !exports.iter().any(|(name, ..)| name == "options") {
-            let nodes = self.names.nodes.iter().copied();
-            let mut names = nodes.filter(|node| node.kind() == "variable_declarator");
-            let declared = names.find_map(|node| {
-                let name = node.child_by_field_name("name")?;
-                (self.text(name) == "options").then_some((node, name))
-            });
+            let declared = self.declarator("options");
+            let declared =
+                declared.and_then(|node| Some((node, node.child_by_field_name("name")?)));
             exports.extend(declared.map(|(node, name)| ("options".to_owned(), node, name)));
         }
         let exports = exports.into_iter().map(|(name, node, value)| {
-            let bindings = self.names.bindings(root.id(), self.text(value));
-            let bound = bindings.and_then(|bindings| bindings.first()?.value);
+            let declared = self.declarator(self.text(value));
+            let bound = declared.and_then(|node| node.child_by_field_name("value"));
             Export {
                 name,
                 node,
@@ -126,7 +124,19 @@ impl<'t> Script<'_, 't> {
                 value: self.value(value, 0),
             }
         });
-        exports.collect()
+        let exports = exports.collect();
+        self.own_changes = self.changes.len();
+        exports
+    }
+
+    /// Returns the first declaration of a variable.
+    pub(super) fn declarator(&self, name: &str) -> Option<Node<'t>> {
+        let mut nodes = self.nodes.all.iter().copied();
+        nodes.find(|node| {
+            let declared = node.child_by_field_name("name");
+            node.kind() == "variable_declarator"
+                && declared.is_some_and(|declared| self.text(declared) == name)
+        })
     }
 }
 

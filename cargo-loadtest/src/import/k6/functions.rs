@@ -1,7 +1,7 @@
 //! Calls on the way, and the functions and classes of the script that they call.
 
 use super::calls::Callee;
-use super::names::is_class;
+use super::nodes::is_class;
 use super::requests::head_of;
 use super::script::Script;
 use super::value::Js;
@@ -67,6 +67,13 @@ impl<'t> Script<'_, 't> {
                     arguments.first().unwrap_or(&Js::Undefined),
                     node,
                 );
+                return;
+            }
+            Some(Callee::Method(Js::List(_) | Js::Object(_), "push" | "append")) => {
+                let arguments = self.arguments(node, frame);
+                if let Some(object) = function.child_by_field_name("object") {
+                    self.extend(object, &arguments, frame);
+                }
                 return;
             }
             Some(Callee::Method(object, name)) => {
@@ -178,7 +185,7 @@ impl<'t> Script<'_, 't> {
     /// Makes an object of a class.
     pub(super) fn construct(&mut self, class: Node<'t>, at: usize, arguments: &[Js<'t>]) -> Js<'t> {
         let mut classes = self.classes(class, at).into_iter();
-        let constructor = classes.find_map(|class| self.method(class, "constructor"));
+        let constructor = classes.find_map(|class| self.member_of(class, "constructor"));
         let frame = self.open_frame(constructor.unwrap_or(class), at, None, arguments, None);
         let object = Js::Instance(class, frame);
         self.set_this(frame, Rc::new(object.clone()));
@@ -194,10 +201,10 @@ impl<'t> Script<'_, 't> {
 
     /// Walks through the constructor that `super(..)` calls.
     pub(super) fn construct_above(&mut self, node: Node<'t>, frame: usize) {
-        let class = self.names.around(node).find(|node| is_class(*node));
+        let class = self.nodes.around(node).find(|node| is_class(*node));
         let classes = class.map(|class| self.classes(class, frame));
         let mut above = classes.unwrap_or_default().into_iter().skip(1);
-        if let Some(constructor) = above.find_map(|class| self.method(class, "constructor")) {
+        if let Some(constructor) = above.find_map(|class| self.member_of(class, "constructor")) {
             let (arguments, this) = (self.arguments(node, frame), self.this(frame));
             self.enter((constructor, frame, this), &arguments, None);
         }
@@ -219,13 +226,13 @@ impl<'t> Script<'_, 't> {
         classes
     }
 
-    /// Returns a method of a class.
-    fn method(&self, class: Node<'t>, name: &str) -> Option<Node<'t>> {
+    /// Returns a method or a field of a class.
+    fn member_of(&self, class: Node<'t>, name: &str) -> Option<Node<'t>> {
         let body = class.child_by_field_name("body")?;
         let mut members = children_of(body).into_iter();
         members.find(|member| {
             let known = member.child_by_field_name("name");
-            member.kind() == "method_definition"
+            ["method_definition", "public_field_definition"].contains(&member.kind())
                 && known.is_some_and(|known| self.text(known) == name)
         })
     }
@@ -238,17 +245,28 @@ impl<'t> Script<'_, 't> {
         name: &str,
         node: Node<'t>,
     ) -> Js<'t> {
-        let bound = |function, at| Js::Function(function, at, Some(Rc::new(object.clone())));
-        for class in self.classes(class, frame) {
-            if let Some(method) = self.method(class, name) {
-                return bound(method, frame);
+        let bound = |value: Js<'t>| match value {
+            Js::Function(function, at, None) => {
+                Js::Function(function, at, Some(Rc::new(object.clone())))
             }
-            let bindings = self.names.bindings(class.id(), name).map(<[_]>::to_vec);
-            if let Some(bindings) = bindings {
-                return match self.resolve(&bindings, name, node, frame) {
-                    Js::Function(function, at, None) => bound(function, at),
-                    value => value,
-                };
+            Js::Unknown(_) => Js::Unknown(span_of(node)),
+            value => value,
+        };
+        let field = self.frames[frame].variables.get(&format!("this.{name}"));
+        if let Some(value) = field {
+            return bound(value.clone());
+        }
+        for class in self.classes(class, frame) {
+            match self.member_of(class, name) {
+                Some(member) if member.kind() == "method_definition" => {
+                    return bound(Js::Function(member, frame, None));
+                }
+                Some(field) => {
+                    let value = field.child_by_field_name("value");
+                    let value = value.map(|value| self.value(value, frame));
+                    return bound(value.unwrap_or(Js::Undefined));
+                }
+                None => {}
             }
         }
         Js::Unknown(span_of(node))
@@ -269,6 +287,8 @@ impl<'t> Script<'_, 't> {
         let is_reached = |node: &Node<'t>| self.results.contains_key(&(node.id(), frame));
         if returns.iter().any(is_reached) {
             returns.retain(is_reached);
+        } else {
+            self.declare_locals(body, frame);
         }
         let mut values: Vec<Js<'t>> = Vec::new();
         for node in returns {

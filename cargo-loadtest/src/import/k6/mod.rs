@@ -3,7 +3,6 @@
 //! A walk over the syntax tree takes each request where it is written, once: through functions, callbacks, loops and
 //! branches. Nothing is run, and no other file is read. What depends on the run is a warning, or left as a comment.
 
-mod bindings;
 mod calls;
 mod conditions;
 mod effects;
@@ -12,7 +11,7 @@ mod expressions;
 mod functions;
 mod limits;
 mod methods;
-mod names;
+mod nodes;
 mod operators;
 mod options;
 mod requests;
@@ -20,6 +19,7 @@ mod script;
 #[cfg(test)]
 mod tests;
 mod value;
+mod variables;
 mod walk;
 
 use super::recording::{Client, Group, Recording, Runs};
@@ -130,6 +130,7 @@ impl<'t> Script<'_, 't> {
     ) -> Vec<DeclaredLimit> {
         self.migration.begin_scenario();
         self.entered.retain(|_, frame| *frame == 0);
+        self.undo_changes(self.own_changes);
         self.is_lost = false;
         self.environment.clone_from(&scenario.environment);
         let place = scenario
@@ -227,13 +228,8 @@ impl<'t> Script<'_, 't> {
 
     /// Returns the place of a name in the options.
     fn option_place(&self, name: &str) -> Option<Span> {
-        let text = |node: Option<Node<'t>>| node.map_or("", |node| self.text(node));
-        let mut nodes = self.names.nodes.iter();
-        let options = nodes.find(|node| {
-            let declared = node.child_by_field_name("name");
-            node.kind() == "variable_declarator" && text(declared) == "options"
-        })?;
-        let keys = nodes_below(*options).into_iter();
+        let options = self.declarator("options")?;
+        let keys = nodes_below(options).into_iter();
         let mut keys = keys.filter_map(|node| node.child_by_field_name("key"));
         let key = match name {
             "options" => options.child_by_field_name("name"),
@@ -271,7 +267,7 @@ impl<'t> Script<'_, 't> {
 
     /// Notes the requests that the walk never came to, and returns the place of the first one.
     fn note_left_out(&mut self) -> Option<Span> {
-        let nodes = self.names.nodes.clone().into_iter();
+        let nodes = self.nodes.all.clone().into_iter();
         let mut first = None;
         for node in nodes.filter(|node| node.kind() == "call_expression") {
             if self.seen.contains(&node.id()) {
@@ -280,7 +276,7 @@ impl<'t> Script<'_, 't> {
             if let Some(Callee::Value(Js::Native(path))) = self.callee(node, 0)
                 && effects::sender(&path).is_some()
             {
-                let around = self.names.around(node).find(|node| is_function(*node));
+                let around = self.nodes.around(node).find(|node| is_function(*node));
                 let name = around.and_then(|function| function.child_by_field_name("name"));
                 let words = match name
                     .filter(|_| !around.is_some_and(|around| self.seen.contains(&around.id())))

@@ -1,11 +1,12 @@
 //! The state of a walk over a script, and the calls of its functions that it is in. Nothing is run.
 
-use super::names::{Names, parameters_of};
+use super::nodes::{ScriptNodes, parameters_of};
 use super::value::{Js, Test};
+use super::variables::Change;
 use crate::import::migration::Migration;
 use crate::import::recording::Runs;
 use crate::import::source::Span;
-use crate::import::syntax::{children_of, inner_of, span_of, text_of};
+use crate::import::syntax::{inner_of, span_of, text_of};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,16 +17,16 @@ const MOST_LOOKS: usize = 20_000;
 /// Most of them in a script.
 const MOST_WORK: usize = 500_000;
 /// Deepest expressions.
-pub(super) const DEEPEST: usize = 60;
+const DEEPEST: usize = 60;
 
 /// A function as it is called at one place.
 #[derive(Debug)]
 pub(super) struct Frame<'t> {
-    pub(super) function: usize,
     /// The frame in which the function is written.
     pub(super) parent: usize,
     this: Option<Rc<Js<'t>>>,
-    pub(super) parameters: Vec<(String, Js<'t>)>,
+    /// Its variables; the fields of an object have `this.` before their names.
+    pub(super) variables: HashMap<String, Js<'t>>,
     /// The call, where it has arguments.
     site: Option<Span>,
 }
@@ -34,10 +35,12 @@ pub(super) struct Frame<'t> {
 pub(super) struct Script<'s, 't> {
     pub(super) source: &'s str,
     pub(super) migration: Migration,
-    pub(super) names: Names<'s, 't>,
-    /// What imports are, by their names in the script.
-    pub(super) imports: HashMap<String, Js<'t>>,
+    pub(super) nodes: ScriptNodes<'t>,
     pub(super) frames: Vec<Frame<'t>>,
+    /// The changes of variables, in their order.
+    pub(super) changes: Vec<Change<'t>>,
+    /// The number of those that the script itself makes.
+    pub(super) own_changes: usize,
     /// The values of calls that the walk was at, each in its frame.
     pub(super) results: HashMap<(usize, usize), Js<'t>>,
     /// The last frame of each function that the walk was in.
@@ -85,18 +88,18 @@ pub(super) struct Script<'s, 't> {
 impl<'s, 't> Script<'s, 't> {
     pub(super) fn new(root: Node<'t>, source: &'s str) -> Self {
         let script = Frame {
-            function: root.id(),
             parent: 0,
             this: None,
-            parameters: Vec::new(),
+            variables: HashMap::new(),
             site: None,
         };
         Self {
             source,
             migration: Migration::default(),
-            names: Names::new(root, source),
-            imports: HashMap::new(),
+            nodes: ScriptNodes::new(root),
             frames: vec![script],
+            changes: Vec::new(),
+            own_changes: 0,
             results: HashMap::new(),
             entered: HashMap::from([(root.id(), 0)]),
             open: Vec::new(),
@@ -185,13 +188,11 @@ impl<'s, 't> Script<'s, 't> {
     ) -> usize {
         let frame = self.frames.len();
         self.frames.push(Frame {
-            function: function.id(),
             parent,
             this,
-            parameters: Vec::new(),
+            variables: HashMap::new(),
             site,
         });
-        let mut bound = Vec::new();
         for (at, (pattern, default)) in parameters_of(function).into_iter().enumerate() {
             let value = match (arguments.get(at), default) {
                 _ if pattern.kind() == "rest_pattern" => {
@@ -201,9 +202,8 @@ impl<'s, 't> Script<'s, 't> {
                 (None, None) => Js::Undefined,
                 (Some(value), _) => value.clone(),
             };
-            self.bind(pattern, value, frame, &mut bound);
+            self.bind(pattern, value, frame, true);
         }
-        self.frames[frame].parameters = bound;
         frame
     }
 
@@ -222,59 +222,5 @@ impl<'s, 't> Script<'s, 't> {
             frame = self.frames[frame].parent;
         }
         self.frames[frame].this.clone()
-    }
-
-    /// Gives the parts of a value to the names of a pattern.
-    pub(super) fn bind(
-        &mut self,
-        pattern: Node<'t>,
-        value: Js<'t>,
-        frame: usize,
-        into: &mut Vec<(String, Js<'t>)>,
-    ) {
-        match pattern.kind() {
-            "identifier" | "shorthand_property_identifier_pattern" => {
-                into.push((self.text(pattern).to_owned(), value));
-            }
-            "object_pattern" => {
-                for child in children_of(pattern) {
-                    let field = |name: &str| child.child_by_field_name(name);
-                    let (key, target) = match child.kind() {
-                        "pair_pattern" => (field("key"), field("value")),
-                        "object_assignment_pattern" => (field("left"), Some(child)),
-                        "rest_pattern" => (None, Some(child)),
-                        _ => (Some(child), Some(child)),
-                    };
-                    let Some(target) = target else { continue };
-                    let part = match key.and_then(|key| self.key_name(key, frame)) {
-                        Some(name) => self.member(&value, &name, child),
-                        None => Js::Unknown(span_of(child)),
-                    };
-                    self.bind(target, part, frame, into);
-                }
-            }
-            "array_pattern" => {
-                for (at, child) in children_of(pattern).into_iter().enumerate() {
-                    let part = self.item(&value, &Js::Number(at as f64), child);
-                    self.bind(child, part, frame, into);
-                }
-            }
-            "assignment_pattern" | "object_assignment_pattern" => {
-                let field = |name: &str| pattern.child_by_field_name(name);
-                let value = match (value, field("right")) {
-                    (Js::Undefined, Some(right)) => self.value(right, frame),
-                    (value, _) => value,
-                };
-                if let Some(left) = field("left") {
-                    self.bind(left, value, frame, into);
-                }
-            }
-            "rest_pattern" => {
-                if let Some(inner) = children_of(pattern).first() {
-                    self.bind(*inner, value, frame, into);
-                }
-            }
-            _ => {}
-        }
     }
 }

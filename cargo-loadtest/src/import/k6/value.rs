@@ -171,6 +171,15 @@ impl Js<'_> {
         matches!(self, Self::Unknown(_))
     }
 
+    /// Returns true for what a variable begins with before it has a value.
+    pub(super) fn is_nothing(&self) -> bool {
+        let is_empty = self.fields().is_empty() && self.items().is_empty();
+        match self {
+            Self::List(_) | Self::Object(_) => is_empty,
+            value => value.truth() == Some(false),
+        }
+    }
+
     /// Returns the field of an object.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         match self {

@@ -1,8 +1,7 @@
 //! The walk: takes each request where it is written, once, with the conditions and loops around it as warnings.
 
-use super::bindings::is_loop;
 use super::conditions::{compare, is_success, opposite, tests_of};
-use super::names::is_class;
+use super::nodes::{is_class, is_loop};
 use super::script::Script;
 use super::value::{Js, Test};
 use crate::import::recording::Runs;
@@ -43,6 +42,7 @@ impl<'t> Script<'_, 't> {
             "binary_expression" => self.walk_binary(node, frame),
             _ if is_loop(node) => {
                 let Some(body) = field("body") else { return };
+                let first = self.changes.len();
                 for part in children_of(node)
                     .into_iter()
                     .filter(|part| part.id() != body.id())
@@ -55,7 +55,24 @@ impl<'t> Script<'_, 't> {
                 } else {
                     head
                 };
+                self.begin_loop(node, frame);
                 self.walk_repeated(head.trim(), |script| script.walk(body, frame));
+                self.end_block(first, frame);
+            }
+            "assignment_expression" | "augmented_assignment_expression" | "update_expression" => {
+                let parts = children_of(node).into_iter();
+                parts.for_each(|part| self.walk(part, frame));
+                self.assign(node, frame);
+            }
+            "statement_block" => {
+                let first = self.changes.len();
+                self.declare_functions(node, frame);
+                let parts = children_of(node).into_iter();
+                parts.for_each(|part| self.walk(part, frame));
+                // Functions that are called later know the variables of the one around them.
+                if !self.nodes.parent(node).is_some_and(is_function) {
+                    self.end_block(first, frame);
+                }
             }
             "catch_clause" => {
                 let Some(body) = field("body") else { return };
@@ -83,12 +100,15 @@ impl<'t> Script<'_, 't> {
         let value = node.child_by_field_name("value").map(inner_of);
         let declares = node.kind() == "variable_declarator";
         match value.filter(|_| declares) {
-            Some(value) if is_function(value) => return,
+            Some(value) if is_function(value) => return self.declare(node, frame),
             Some(value) => self.walk(value, frame),
             None if declares => {}
             None => children_of(node)
                 .into_iter()
                 .for_each(|child| self.walk(child, frame)),
+        }
+        if declares {
+            self.declare(node, frame);
         }
         if node.kind() == "return_statement" {
             let value = children_of(node)
@@ -132,7 +152,7 @@ impl<'t> Script<'_, 't> {
     /// Walks, and notes these words at the first request on the way.
     fn walk_with(&mut self, words: &str, walk: impl FnOnce(&mut Self)) {
         let first = self.migration.recording.exchanges.len();
-        walk(self);
+        self.walk_maybe(walk);
         let exchanges = &self.migration.recording.exchanges;
         if let Some(exchange) = exchanges.get(first) {
             let span = exchange.span.clone();
@@ -183,7 +203,7 @@ impl<'t> Script<'_, 't> {
         tests.retain(|(_, test)| !holds || !matches!(test, Test::Status(_)));
         let when = Some((tests, holds)).filter(|(tests, _)| !is_known || !tests.is_empty());
         let before = std::mem::replace(&mut self.when, when);
-        self.walk(branch, frame);
+        self.walk_maybe(|script| script.walk(branch, frame));
         self.when = before;
     }
 
@@ -219,7 +239,7 @@ impl<'t> Script<'_, 't> {
             }
             Js::FirstIteration if self.runs == Runs::Always => {
                 self.runs = Runs::Once;
-                self.walk(consequence, frame);
+                self.walk_maybe(|script| script.walk(consequence, frame));
                 self.runs = Runs::Always;
             }
             Js::Fails(tests) if ends => {
@@ -307,7 +327,7 @@ impl<'t> Script<'_, 't> {
         for (branch, share) in branches.into_iter().zip([share, 1.0 - share]) {
             let Some(branch) = branch else { continue };
             let first = self.migration.recording.exchanges.len();
-            self.walk(branch, frame);
+            self.walk_maybe(|script| script.walk(branch, frame));
             let exchanges = &mut self.migration.recording.exchanges;
             for (at, exchange) in exchanges.iter_mut().enumerate().skip(first) {
                 if at == first {
