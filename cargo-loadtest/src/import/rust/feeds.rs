@@ -183,9 +183,10 @@ pub(super) fn name_feeds(
     feeds.collect()
 }
 
-/// Writes the feeds of a scenario.
-pub(super) fn write_feeds(body: &mut String, scope: &Scope<'_>) {
-    for (number, name) in &scope.feeds {
+/// Writes the feeds of a scenario, but for those that steps draw from by themselves.
+pub(super) fn write_feeds(body: &mut String, scope: &Scope<'_>, drawn: &BTreeSet<usize>) {
+    let feeds = scope.feeds.iter();
+    for (number, name) in feeds.filter(|(number, _)| !drawn.contains(number)) {
         let feed = &scope.recording.feeds[*number];
         let rows = match &feed.source {
             FeedSource::Csv(file) => format!("Feed::csv({})", quote_code(file)),

@@ -21,6 +21,8 @@ pub(super) struct Uses {
     pub(super) parts: bool,
     /// The names of functions.
     pub(super) functions: BTreeSet<&'static str>,
+    /// The feeds of the scenario that a step draws from by itself.
+    pub(super) drawn: BTreeSet<usize>,
 }
 
 /// A function that is being written.
@@ -205,7 +207,9 @@ impl Function<'_> {
 
     /// Returns the inside of `json!`.
     fn json(&mut self, json: &JsonText) -> Option<String> {
-        json.is_small().then_some(())?;
+        if !json.is_small() {
+            return None;
+        }
         json.render(DEPTH, &mut |leaf| {
             Some(match leaf {
                 Leaf::Key(key) if json.flat.has_values(key) => return None,

@@ -143,7 +143,8 @@ impl Writer<'_> {
         options.extend(shared::share_headers(&mut scope));
         write_attribute(&mut self.body, "", "scenario", &options);
         let _ = writeln!(self.body, "fn {}() {{", scenario.name);
-        feeds::write_feeds(&mut self.body, &scope);
+        let begin = self.body.len();
+        self.uses.drawn.clear();
         let mut transactions = transaction::Transactions::new(scenario);
         for (at, number) in scenario.steps.iter().enumerate() {
             if at > 0 {
@@ -169,6 +170,9 @@ impl Writer<'_> {
             scope.above.insert(*number);
         }
         transactions.leave(&mut self.body);
+        let mut feeds = String::new();
+        feeds::write_feeds(&mut feeds, &scope, &self.uses.drawn);
+        self.body.insert_str(begin, &feeds);
         self.body.push_str("}\n\n");
     }
 

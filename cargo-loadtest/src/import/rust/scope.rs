@@ -5,11 +5,15 @@ use super::layout::quote_text;
 use super::partition::Scenario;
 use super::types::{Shape, Types, path_in_template};
 use crate::import::recording::{
-    Confidence, Exchange, FeedSource, Header, Origin, Piece, Recording, RunValue, Text,
+    Confidence, Exchange, Feed, FeedOrder, FeedSource, Header, Origin, Piece, Recording, RunValue,
+    Text,
 };
 use crate::import::text::quote_name;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
+
+/// Lists up to this length are written where they are chosen from.
+const MAX_CHOSEN: usize = 16;
 
 /// The text in the place of a value that no step above has.
 const UNKNOWN: &str = "unknown";
@@ -99,8 +103,9 @@ impl<'a> Scope<'a> {
         match &self.recording.references[reference].from {
             Origin::Body { exchange, path } => {
                 let shape = self.types.answers.get(exchange)?;
-                let is_json = !matches!(shape, Shape::Text | Shape::Page);
-                is_json.then_some(())?;
+                if matches!(shape, Shape::Text | Shape::Page) {
+                    return None;
+                }
                 let path = path_in_template(shape, path, is_in_text)?;
                 Some(format!("{}.response{path}", self.step(*exchange)))
             }
@@ -143,6 +148,25 @@ impl<'a> Scope<'a> {
             return self.types.rows[feed].path(name, column.as_deref());
         }
         value.path().unwrap_or_default().to_owned()
+    }
+
+    /// Returns the few texts of a feed that is drawn from for one step alone, which can do that by itself.
+    pub(super) fn texts_of_one_step(&self, feed: usize) -> Option<&'a [String]> {
+        let Feed {
+            source: FeedSource::Texts(texts),
+            order: FeedOrder::Random,
+            ..
+        } = &self.recording.feeds[feed]
+        else {
+            return None;
+        };
+        let row = Piece::Run(RunValue::Row { feed, column: None });
+        let steps = self.scenario.steps.iter();
+        let using = steps.filter(|step| {
+            let texts = self.recording.exchanges[**step].texts();
+            texts.iter().any(|text| text.pieces().contains(&row))
+        });
+        (texts.len() <= MAX_CHOSEN && using.count() == 1).then_some(texts)
     }
 
     /// Returns true where a value is written without quotes in JSON.

@@ -161,8 +161,8 @@ impl Function<'_> {
         }
     }
 
-    /// Returns a variable of the user with a text.
-    fn user_text(&mut self, value: &RunValue, name: &str, code: &str) -> (String, bool) {
+    /// Returns a variable with a value of the virtual user.
+    fn user_variable(&mut self, value: &RunValue, name: &str, code: &str) -> String {
         self.draws = true;
         let known = self.user_values.get(value).cloned();
         let name = known.unwrap_or_else(|| self.hold(name, code));
@@ -170,6 +170,12 @@ impl Function<'_> {
         if *value != RunValue::Uuid {
             self.user_values.insert(value.clone(), name.clone());
         }
+        name
+    }
+
+    /// Returns an expression for a text of the virtual user.
+    fn user_text(&mut self, value: &RunValue, name: &str, code: &str) -> (String, bool) {
+        let name = self.user_variable(value, name, code);
         (format!("{name}.as_str()"), true)
     }
 
@@ -177,8 +183,15 @@ impl Function<'_> {
     fn run_value(&mut self, value: &RunValue) -> (String, bool) {
         let code = match value {
             RunValue::Row { feed, column } => {
-                self.feeds.insert(*feed);
                 let name = &self.scope.feeds[feed];
+                if let Some(texts) = self.scope.texts_of_one_step(*feed) {
+                    let texts: Vec<_> = texts.iter().map(|text| quote_code(text)).collect();
+                    let code = format!("*vu.choose(&[{}])?", texts.join(", "));
+                    self.uses.drawn.insert(*feed);
+                    self.is_fallible = true;
+                    return (self.user_variable(value, name, &code), true);
+                }
+                self.feeds.insert(*feed);
                 let (code, is_text) = self.scope.types.rows[feed].code(name, column.as_deref());
                 self.is_fallible |= code.ends_with('?');
                 return (code, is_text);

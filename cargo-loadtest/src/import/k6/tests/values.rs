@@ -183,3 +183,15 @@ fn text_and_steps_are_bounded() {
     let text = script("function f() { f(); f(); }\nf();\nhttp.get('http://h/a');");
     assert_eq!(read(&text).exchanges.len(), 1);
 }
+
+#[test]
+fn a_random_item_of_one_built_step_is_chosen_there() {
+    let drawn = "const names = ['a', 'b'];\nconst one = names[Math.floor(Math.random() * names.length)];\nhttp.request('PROPFIND', `http://h/${one}`, one);";
+    let alone = body(drawn);
+    assert!(alone.contains("*vu.choose(&[\"a\", \"b\"])?"), "{alone}");
+    assert!(!alone.contains("#[feed]"), "{alone}");
+    // Two steps of a journey have the same one.
+    let shared = body(&format!("{drawn}\nhttp.get(`http://h/x/${{one}}`);"));
+    assert!(!shared.contains("vu.choose"), "{shared}");
+    assert!(shared.contains("#[feed]"), "{shared}");
+}
