@@ -193,8 +193,10 @@ impl<'s, 't> Script<'s, 't> {
             ("Object.assign", ..) => {
                 let mut fields: Vec<(String, Js<'t>)> = Vec::new();
                 for argument in arguments {
-                    matches!(argument, Js::Object(_)).then_some(())?;
-                    for (name, value) in argument.fields() {
+                    let Js::Object(more) = argument else {
+                        return None;
+                    };
+                    for (name, value) in more.iter() {
                         fields.retain(|(known, _)| known != name);
                         fields.push((name.clone(), value.clone()));
                     }

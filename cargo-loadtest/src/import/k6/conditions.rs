@@ -9,10 +9,12 @@ use super::script::Script;
 use super::value::{Js, Part, Test, show_number};
 use crate::import::recording::{AnswerCheck, JsonTest, Origin, RunValue};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Duration;
 
 /// All statuses.
-const ALL: (u16, u16) = (100, 600);
+const ALL: Range<u16> = 100..600;
 
 /// Returns the conditions that a value is, if it is one.
 pub(super) fn tests_of(value: &Js<'_>) -> Option<Vec<(usize, Test)>> {
@@ -34,8 +36,7 @@ pub(super) fn combine_any(
 ) -> Option<Vec<(usize, Test)>> {
     match (one, other) {
         ([(exchange, Test::Status(one))], [(same, Test::Status(other))]) if exchange == same => {
-            let all = one.iter().chain(other).copied().collect();
-            Some(vec![(*exchange, Test::Status(all))])
+            Some(vec![(*exchange, Test::Status(one | other))])
         }
         _ => None,
     }
@@ -66,40 +67,24 @@ fn holds(sign: &str, order: Ordering) -> Option<bool> {
 }
 
 /// Returns the statuses that compare so with a number.
-fn status_ranges(sign: &str, number: f64) -> Option<Vec<(u16, u16)>> {
+fn compared_statuses(sign: &str, number: f64) -> Option<BTreeSet<u16>> {
     let is_fit = number.fract() == 0.0 && (100.0..=600.0).contains(&number);
     is_fit.then(|| holds(sign, Ordering::Equal)).flatten()?;
     let number = number as u16;
-    Some(ranges_where(|status| {
-        holds(sign, status.cmp(&number)) == Some(true)
-    }))
+    let fits = |status: &u16| holds(sign, status.cmp(&number)) == Some(true);
+    Some(ALL.filter(fits).collect())
 }
 
-/// Returns the ranges of statuses that are such.
-fn ranges_where(is_such: impl Fn(u16) -> bool) -> Vec<(u16, u16)> {
+/// Returns the ranges of statuses, without their ends.
+pub(super) fn ranges_of(statuses: &BTreeSet<u16>) -> Vec<(u16, u16)> {
     let mut ranges: Vec<(u16, u16)> = Vec::new();
-    for status in (ALL.0..ALL.1).filter(|status| is_such(*status)) {
-        match ranges.last_mut().filter(|range| range.1 == status) {
+    for status in statuses {
+        match ranges.last_mut().filter(|range| range.1 == *status) {
             Some(range) => range.1 += 1,
-            None => ranges.push((status, status + 1)),
+            None => ranges.push((*status, status + 1)),
         }
     }
     ranges
-}
-
-/// Returns the statuses that are in both.
-fn intersect(one: &[(u16, u16)], other: &[(u16, u16)]) -> Vec<(u16, u16)> {
-    let mut both = Vec::new();
-    for (from, to) in one {
-        for (other_from, other_to) in other {
-            let range = (*from.max(other_from), *to.min(other_to));
-            if range.0 < range.1 && !both.contains(&range) {
-                both.push(range);
-            }
-        }
-    }
-    both.sort_unstable();
-    both
 }
 
 /// Compares two values.
@@ -114,8 +99,8 @@ pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js
     }
     let test = match (one, other) {
         (Js::Part(exchange, Part::Status), _) => {
-            let ranges = status_ranges(sign, other.as_number()?)?;
-            return Some(Js::Tests(vec![(*exchange, Test::Status(ranges))]));
+            let statuses = compared_statuses(sign, other.as_number()?)?;
+            return Some(Js::Tests(vec![(*exchange, Test::Status(statuses))]));
         }
         (Js::Part(exchange, Part::Duration), _) if ["<", "<="].contains(&sign) => {
             let millis = other
@@ -186,19 +171,25 @@ impl Script<'_, '_> {
                         exchange.settings.checks.push(check.clone());
                     }
                 }
-                Test::Status(ranges) => {
-                    let single = exchange.expect.iter().map(|status| (*status, status + 1));
-                    let known: Vec<_> = single.chain(exchange.settings.statuses.clone()).collect();
-                    let known = if known.is_empty() { vec![ALL] } else { known };
-                    let both = intersect(&known, ranges);
+                Test::Status(statuses) => {
+                    let known = exchange.settings.statuses.iter();
+                    let known = known.flat_map(|(from, to)| *from..*to);
+                    let known: BTreeSet<u16> = known.chain(exchange.expect.clone()).collect();
+                    let both = if known.is_empty() {
+                        statuses.clone()
+                    } else {
+                        &known & statuses
+                    };
                     if both.is_empty() {
                         all_hold = false;
                         continue;
                     }
-                    let is_single = |range: &&(u16, u16)| range.1 - range.0 == 1;
-                    exchange.expect = both.iter().filter(is_single).map(|range| range.0).collect();
-                    let is_range = |range: &(u16, u16)| range.1 - range.0 > 1;
-                    exchange.settings.statuses = both.into_iter().filter(is_range).collect();
+                    // A few are written one by one.
+                    let (few, more): (Vec<_>, Vec<_>) = ranges_of(&both)
+                        .into_iter()
+                        .partition(|(from, to)| to - from < 4);
+                    exchange.expect = few.into_iter().flat_map(|(from, to)| from..to).collect();
+                    exchange.settings.statuses = more;
                 }
             }
         }
@@ -211,7 +202,7 @@ impl Script<'_, '_> {
             let known = self.migration.recording.exchanges.get(*exchange);
             let is_free = known
                 .is_some_and(|known| known.expect.is_empty() && known.settings.statuses.is_empty());
-            if is_free && matches!(test, Test::Status(ranges) if *ranges != [ALL]) {
+            if is_free && matches!(test, Test::Status(statuses) if statuses.len() < ALL.len()) {
                 self.apply_tests(&[(*exchange, test.clone())]);
             }
         }
@@ -276,9 +267,9 @@ fn compare_known(sign: &str, one: &Js<'_>, other: &Js<'_>) -> Option<bool> {
 /// Returns true for conditions that a good answer meets.
 pub(super) fn is_success(tests: &[(usize, Test)]) -> bool {
     let is_good = |(_, test): &(usize, Test)| match test {
-        Test::Status(ranges) => ranges
-            .iter()
-            .all(|range| range.1 <= 400 || *range == (100, 600)),
+        Test::Status(statuses) => {
+            statuses.len() == ALL.len() || statuses.iter().all(|status| *status < 400)
+        }
         Test::Check(_) => true,
     };
     !tests.is_empty() && tests.iter().all(is_good)
@@ -287,14 +278,9 @@ pub(super) fn is_success(tests: &[(usize, Test)]) -> bool {
 /// Returns the condition that holds where one on the status does not.
 pub(super) fn opposite(tests: &[(usize, Test)]) -> Option<Vec<(usize, Test)>> {
     match tests {
-        [(exchange, Test::Status(ranges))] => {
-            let is_in = |status| {
-                ranges
-                    .iter()
-                    .any(|(from, to)| (*from..*to).contains(&status))
-            };
-            let others = ranges_where(|status| !is_in(status));
-            Some(vec![(*exchange, Test::Status(others))])
+        [(exchange, Test::Status(statuses))] => {
+            let others = ALL.filter(|status| !statuses.contains(status));
+            Some(vec![(*exchange, Test::Status(others.collect()))])
         }
         _ => None,
     }

@@ -114,7 +114,7 @@ impl<'t> Script<'_, 't> {
             && let Js::Response(exchange) = subject
         {
             // It is known which answer it is about.
-            all.push((exchange, Test::Status(vec![(100, 600)])));
+            all.push((exchange, Test::Status((100..600).collect())));
         }
         Js::Tests(all)
     }

@@ -1,6 +1,6 @@
 //! Methods of answers, texts and lists.
 
-use super::requests::status_range;
+use super::requests::read_statuses;
 use super::script::Script;
 use super::value::{Js, Part, Test};
 use crate::import::migration::find_in_pattern;
@@ -42,9 +42,11 @@ impl<'t> Script<'_, 't> {
                 Js::Found(find_in_pattern(*at, first.as_str()?)?)
             }
             (Js::Pattern(pattern), "test", Js::Part(at, Part::Body)) => {
-                let is_plain = |letter: char| letter.is_alphanumeric() || letter == ' ';
-                pattern.chars().all(is_plain).then_some(())?;
-                contains(*at, pattern)?
+                let is_sign = |letter: char| !letter.is_alphanumeric() && letter != ' ';
+                contains(
+                    *at,
+                    Some(pattern).filter(|pattern| !pattern.contains(is_sign))?,
+                )?
             }
             (
                 Js::Found(Origin::Header {
@@ -89,8 +91,7 @@ impl<'t> Script<'_, 't> {
                 Js::Bool(object.get(first.as_str()?).is_some())
             }
             (Js::List(items), "includes", Js::Part(at, Part::Status)) => {
-                let statuses = items.iter().map(status_range);
-                Js::Tests(vec![(*at, Test::Status(statuses.collect::<Option<_>>()?))])
+                Js::Tests(vec![(*at, Test::Status(read_statuses(items)?))])
             }
             (Js::List(items), "join", _) => {
                 let separator = match &first {

@@ -1,11 +1,13 @@
 //! Calls of `http`: requests.
 
+use super::conditions::ranges_of;
 use super::script::Script;
 use super::value::{Js, Test};
 use crate::import::recording::{Body, Exchange, Header, PLACEHOLDER, Part, Text};
 use crate::import::source::Span;
 use crate::import::syntax::span_of;
 use crate::import::text::{form_encode, is_token};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tree_sitter::Node;
 
@@ -47,8 +49,7 @@ impl<'t> Script<'_, 't> {
         let argument = |at: usize| arguments.get(at).cloned().unwrap_or(Js::Undefined);
         Some(match path {
             "http.expectedStatuses" => {
-                let ranges = arguments.iter().map(status_range);
-                Js::Tests(vec![(0, Test::Status(ranges.collect::<Option<_>>()?))])
+                Js::Tests(vec![(0, Test::Status(read_statuses(arguments)?))])
             }
             "http.file" => Js::object(vec![
                 (FILE.to_owned(), argument(0)),
@@ -172,8 +173,8 @@ impl<'t> Script<'_, 't> {
                     exchange.redirects = number.clamp(0.0, 50.0) as u32;
                 }
                 ("responseCallback", Js::Tests(tests)) => {
-                    if let Some((_, Test::Status(ranges))) = tests.first() {
-                        exchange.settings.statuses.clone_from(ranges);
+                    if let Some((_, Test::Status(statuses))) = tests.first() {
+                        exchange.settings.statuses = ranges_of(statuses);
                     }
                 }
                 ("tags", Js::Object(tags)) => {
@@ -269,18 +270,21 @@ pub(super) fn head_of(node: Node<'_>) -> Span {
     node.start_byte()..end
 }
 
-/// Reads `200` or `{ min: 200, max: 299 }`.
-pub(super) fn status_range(value: &Js<'_>) -> Option<(u16, u16)> {
-    let status = |value: &Js<'_>| {
-        value
-            .as_number()
-            .filter(|status| (100.0..600.0).contains(status))
-    };
-    let (min, max) = match value {
-        Js::Object(_) => (status(value.get("min")?)?, status(value.get("max")?)?),
-        value => (status(value)?, status(value)?),
-    };
-    (min <= max).then_some((min as u16, max as u16 + 1))
+/// Reads statuses: `200`, or `{ min: 200, max: 299 }`.
+pub(super) fn read_statuses(values: &[Js<'_>]) -> Option<BTreeSet<u16>> {
+    let mut statuses = BTreeSet::new();
+    for value in values {
+        let read = |value: &Js<'_>| {
+            let status = value.as_number()?;
+            (100.0..600.0).contains(&status).then_some(status as u16)
+        };
+        let (min, max) = match value {
+            Js::Object(_) => (value.get("min")?, value.get("max")?),
+            value => (value, value),
+        };
+        statuses.extend(read(min)?..=read(max)?);
+    }
+    Some(statuses)
 }
 
 /// Reads a time such as `1m30s`, or a number of milliseconds.

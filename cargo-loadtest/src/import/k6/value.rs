@@ -4,6 +4,7 @@ use super::script::Script;
 use crate::import::recording::{AnswerCheck, FeedOrder, Key, Origin, Piece, RunValue, Text};
 use crate::import::source::Span;
 use crate::import::text::escape_json;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use tree_sitter::Node;
 
@@ -105,8 +106,8 @@ pub(super) enum Part {
 /// A condition on an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Test {
-    /// The status is in one of these ranges, without their ends.
-    Status(Vec<(u16, u16)>),
+    /// The status is one of these.
+    Status(BTreeSet<u16>),
     Check(AnswerCheck),
 }
 
