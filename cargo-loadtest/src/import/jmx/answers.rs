@@ -98,7 +98,6 @@ fn read_response(
         [] => assertion.list("Assertion.test_strings"),
         list => list,
     };
-    is_of_answer(assertion, "Assertion.scope").then_some(())?;
     let texts = list.iter().map(|text| {
         let text = resolve(text.text(), variables, migration);
         text.as_literal().map(str::to_owned)
@@ -108,13 +107,13 @@ fn read_response(
         !text.is_empty() && !text.contains(['.', '*', '+', '[', '(', '\\', '^', '$', '|', '?', '{'])
     };
     let is_literal = kind & (IS_EQUAL | IS_SUBSTRING) != 0 || texts.iter().all(is_plain);
+    let is_of_answer = is_of_answer(assertion, "Assertion.scope");
     let (is_any, holds) = (kind & ANY != 0, kind & NOT == 0);
     match field {
-        _ if !is_literal || texts.is_empty() => None,
-        "response_code" => {
+        _ if !is_literal || !is_of_answer || texts.is_empty() => None,
+        "response_code" if holds && (is_any || texts.len() == 1) => {
             // The codes are those of success, whatever the plan takes for it otherwise.
             assertion.property("Assertion.assume_success");
-            (holds && (is_any || texts.len() == 1)).then_some(())?;
             let codes = texts.iter().map(|text| {
                 let code = text.parse().ok();
                 code.filter(|code| (100..600).contains(code))

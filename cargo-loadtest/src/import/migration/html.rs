@@ -20,7 +20,9 @@ pub(crate) fn find_in_pattern(exchange: usize, pattern: &str) -> Option<Origin> 
     let HirKind::Repetition(repeated) = group.sub.kind() else {
         return None;
     };
-    matches!(repeated.sub.kind(), HirKind::Class(_)).then_some(())?;
+    if !matches!(repeated.sub.kind(), HirKind::Class(_)) {
+        return None;
+    }
     find_between(exchange, literal_of(before)?, literal_of(after)?)
 }
 

@@ -22,7 +22,9 @@ pub(super) fn declare_request(
     url: &Text,
     scope: &Scope<'_>,
 ) -> Option<Vec<String>> {
-    (METHODS.contains(&exchange.method.as_str()) && is_url(url)).then_some(())?;
+    if !METHODS.contains(&exchange.method.as_str()) || !is_url(url) {
+        return None;
+    }
     let method = match exchange.socket {
         Some(_) => "ws".to_owned(),
         None => exchange.method.to_ascii_lowercase(),
@@ -31,7 +33,9 @@ pub(super) fn declare_request(
     let mut is_authorized = false;
     if let Some(credentials) = &exchange.credentials {
         is_authorized = true;
-        (!credentials.user.shown(|_| String::new()).contains(':')).then_some(())?;
+        if credentials.user.shown(|_| String::new()).contains(':') {
+            return None;
+        }
         let user = scope.template(&credentials.user)?;
         let password = scope.template(&credentials.password)?;
         options.push(format!("basic = ({user}, {password})"));
@@ -45,9 +49,11 @@ pub(super) fn declare_request(
             options.push(format!("protocol = {}", scope.template(&header.value)?));
             continue;
         }
-        if header.name.eq_ignore_ascii_case("authorization") {
-            // A request has one of these at most.
-            (!std::mem::replace(&mut is_authorized, true)).then_some(())?;
+        // A request has one of these at most.
+        if header.name.eq_ignore_ascii_case("authorization")
+            && std::mem::replace(&mut is_authorized, true)
+        {
+            return None;
         }
         options.push(declare_header(header, scope)?);
     }
@@ -70,8 +76,10 @@ pub(super) fn is_sendable(header: &Header) -> bool {
 /// Returns a header as an option.
 pub(super) fn declare_header(header: &Header, scope: &Scope<'_>) -> Option<String> {
     let name = header.name.to_ascii_lowercase();
-    let is_ascii = |piece: &Piece| !matches!(piece, Piece::Literal(text) if !text.is_ascii());
-    header.value.pieces().iter().all(is_ascii).then_some(())?;
+    let is_other = |piece: &Piece| matches!(piece, Piece::Literal(text) if !text.is_ascii());
+    if header.value.pieces().iter().any(is_other) {
+        return None;
+    }
     if let Some(token) = bearer_of(&name, &header.value) {
         return Some(format!("bearer = {}", scope.template(&token)?));
     }
@@ -147,10 +155,10 @@ fn declare_body(
             let pairs: Vec<String> = pairs.collect::<Option<_>>()?;
             format!("form = {}", join_items("{", &pairs, "}", OPTION))
         }
+        BodyKind::Multipart([]) => return None,
         BodyKind::Multipart(parts) => {
             let fields = parts.iter().map(|part| declare_part(part, scope));
             let fields: Vec<String> = fields.collect::<Option<_>>()?;
-            (!fields.is_empty()).then_some(())?;
             format!("multipart = {}", join_items("{", &fields, "}", OPTION))
         }
         BodyKind::Text(text) => {

@@ -311,10 +311,9 @@ impl Finder {
     /// Hides secrets of JSON; returns nothing where it is no JSON.
     fn hide_in_json(&mut self, whole: &Text) -> Option<Text> {
         let flat = whole.flat();
-        flat.text
-            .trim_start()
-            .starts_with(['{', '['])
-            .then_some(())?;
+        if !flat.text.trim_start().starts_with(['{', '[']) {
+            return None;
+        }
         let (json, added) = quote_bare(&flat, &flat.text);
         let input = Input::new(String::new(), json);
         let root = document::read(&input).ok()?;

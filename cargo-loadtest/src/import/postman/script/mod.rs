@@ -81,9 +81,9 @@ struct ScriptReader<'t> {
 impl<'t> ScriptReader<'t> {
     /// Returns the text of a string without escapes and placeholders.
     fn text(&self, node: Node<'t>) -> Option<&'t str> {
-        ["string", "template_string"]
-            .contains(&node.kind())
-            .then_some(())?;
+        if !["string", "template_string"].contains(&node.kind()) {
+            return None;
+        }
         match children_of(node).as_slice() {
             [] => Some(""),
             [one] if one.kind() == "string_fragment" => Some(text_of(*one, self.source)),
