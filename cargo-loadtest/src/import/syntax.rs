@@ -7,9 +7,6 @@ use tree_sitter::{Node, Parser, Tree};
 const DEEPEST: usize = 400;
 
 /// Parses a script of JavaScript or TypeScript.
-///
-/// # Errors
-/// The place where it is neither.
 pub(super) fn parse_script(input: &Input) -> Result<Tree, Mistake> {
     if input.text.trim().is_empty() {
         return Err(Mistake::new(0..0, "there is nothing in it"));

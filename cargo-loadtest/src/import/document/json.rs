@@ -7,9 +7,6 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::value::RawValue;
 
 /// Reads a document.
-///
-/// # Errors
-/// It is not JSON, or too deep.
 pub(super) fn read(text: &str) -> Result<Node<'_>, Mistake> {
     // The parser that knows places would also take comments and the like.
     serde_json::from_str::<&RawValue>(text).map_err(|error| {

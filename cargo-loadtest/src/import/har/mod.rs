@@ -46,9 +46,6 @@ struct TimedExchange {
 }
 
 /// Reads an archive.
-///
-/// # Errors
-/// The text is no archive, or no request of it is kept.
 pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
     let root = document::read(input)?;
     let mut recording = Recording::default();

@@ -35,9 +35,6 @@ pub(super) struct Item<'e> {
 }
 
 /// Reads the tree of a plan.
-///
-/// # Errors
-/// The place where this is no XML, or no plan.
 pub(super) fn read_plan(input: &Input) -> Result<Element, Mistake> {
     if input.text.trim().is_empty() {
         return Err(Mistake::new(0..0, "there is nothing in it"));

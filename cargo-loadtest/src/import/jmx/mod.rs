@@ -21,9 +21,6 @@ use element::{Element, Item, pair_items, read_plan};
 use plan::PlanReader;
 
 /// Reads a plan.
-///
-/// # Errors
-/// The place where it is no plan, or why it has no request.
 pub(crate) fn read_jmx(input: &Input) -> Result<Recording, Mistake> {
     let root = read_plan(input)?;
     let trees = root.children.iter().filter(|child| child.tag == "hashTree");

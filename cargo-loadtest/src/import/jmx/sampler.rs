@@ -29,9 +29,6 @@ pub(super) fn add_headers(headers: &mut Vec<(String, String)>, manager: &Element
 }
 
 /// Reads a sampler.
-///
-/// # Errors
-/// The reason why it is no request.
 pub(super) fn read_sampler(
     element: &Element,
     settings: &Settings<'_>,

@@ -45,9 +45,6 @@ const OPTIONS: &str = "vus duration iterations stages scenarios thresholds tags 
     insecureSkipTLSVerify userAgent summaryTrendStats discardResponseBodies setupTimeout teardownTimeout ext cloud";
 
 /// Reads a script.
-///
-/// # Errors
-/// The place where it is no script, or why it has no request.
 pub(crate) fn read_k6(input: &Input) -> Result<Recording, Mistake> {
     let tree = parse_script(input)?;
     let root = tree.root_node();

@@ -171,8 +171,9 @@ impl Migration {
         (low, high): (i64, i64),
         order: FeedOrder,
     ) -> Option<usize> {
-        let is_fit = low <= high && high.checked_sub(low)? <= MOST_NUMBERS;
-        is_fit.then_some(())?;
+        if low > high || high.checked_sub(low)? > MOST_NUMBERS {
+            return None;
+        }
         let feed = Feed::new(name, FeedSource::Numbers(low, high), order);
         Some(self.feed(format!("{name} {low}..{high} {order:?}"), feed))
     }
@@ -284,9 +285,6 @@ impl Migration {
     }
 
     /// Sets the origin and the target of a request.
-    ///
-    /// # Errors
-    /// The reason why this is no URL of a request.
     pub(super) fn set_url(&mut self, exchange: &mut Exchange, url: &Text) -> Result<(), String> {
         let parts = url::split_url(url)?;
         exchange.origin = parts.origin;

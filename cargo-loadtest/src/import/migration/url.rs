@@ -15,9 +15,6 @@ pub(super) struct UrlParts {
 }
 
 /// Splits a URL.
-///
-/// # Errors
-/// The reason why this is no URL of a request.
 pub(super) fn split_url(url: &Text) -> Result<UrlParts, String> {
     let mut parts = UrlParts::default();
     let rest = match url.split_once("://") {
@@ -120,9 +117,6 @@ pub(crate) fn split_credentials(authority: &Text) -> (Option<Credentials>, Text)
 }
 
 /// Returns the origin of a host, which may have a port.
-///
-/// # Errors
-/// The reason why this is no host.
 pub(crate) fn parse_origin(scheme: &str, host: &str) -> Result<String, String> {
     let url = url::Url::parse(&format!("{scheme}://{}/", host.trim()))
         .map_err(|error| format!("the host of this URL is not valid ({error})"))?;

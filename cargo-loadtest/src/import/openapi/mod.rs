@@ -47,9 +47,6 @@ pub(crate) struct OpenApiOptions {
 }
 
 /// Reads a description.
-///
-/// # Errors
-/// The text is no description of a service, or has none of the operations that are asked for.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
     let root = tree::read(input)?;
     let document = ApiDocument::new(&root, &input.text).with_given(&options.parameters);

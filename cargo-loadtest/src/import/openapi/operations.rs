@@ -37,9 +37,6 @@ pub(super) struct Operation<'a> {
 }
 
 /// Returns the operations to import.
-///
-/// # Errors
-/// There is none, too many, or none of those that the user asks for.
 pub(super) fn select_operations<'a>(
     document: &ApiDocument<'a>,
     options: &OpenApiOptions,

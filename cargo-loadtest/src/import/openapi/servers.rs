@@ -27,9 +27,6 @@ pub(super) struct Servers {
 
 impl Servers {
     /// Finds the address of the service. `base` is the URL that the user gave.
-    ///
-    /// # Errors
-    /// `base` is no URL of a service.
     pub(super) fn new(document: &ApiDocument<'_>, base: Option<&str>) -> Result<Self, Mistake> {
         let is_given = base.is_some();
         let documented = find_listed(document, document.root, is_given).unwrap_or_else(|| {

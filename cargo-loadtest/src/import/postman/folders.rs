@@ -9,9 +9,6 @@ use crate::suggestion::{find_similar, join_names};
 use std::collections::HashMap;
 
 /// Returns the numbers of the folders that are asked for.
-///
-/// # Errors
-/// A name that no folder has.
 pub(super) fn select_folders(
     collection: &PostmanCollection<'_, '_>,
     names: &[String],

@@ -28,9 +28,6 @@ pub(super) struct RequestUrl {
 }
 
 /// Reads a URL.
-///
-/// # Errors
-/// The reason why it is not the URL of a request.
 pub(super) fn read_url(
     node: &Node<'_>,
     reader: &mut CollectionReader<'_>,

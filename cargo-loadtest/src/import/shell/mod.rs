@@ -46,9 +46,6 @@ enum Dialect {
 }
 
 /// Returns the commands that call curl, and notes the other programs.
-///
-/// # Errors
-/// A text without a curl command, or with syntax that needs a running shell.
 pub(super) fn read_commands(
     text: &str,
     variables: &mut ShellVariables<'_>,

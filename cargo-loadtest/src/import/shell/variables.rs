@@ -56,11 +56,8 @@ impl<'a> ShellVariables<'a> {
         self.set.insert(name, value);
     }
 
-    /// Returns the value of a variable, to be put where `span` is.
-    ///
-    /// # Errors
-    /// A variable without a value, and values that come to more than the limit: a few lines can double a value again
-    /// and again.
+    /// Returns the value of a variable, to be put where `span` is, unless values come to more than the limit: a few
+    /// lines can double a value again and again.
     pub(super) fn value(&mut self, name: &str, span: &Span) -> Result<Vec<u8>, Mistake> {
         let value = match self.set.get(name) {
             Some(value) => value.clone(),
@@ -132,9 +129,6 @@ impl<'a> ShellVariables<'a> {
     }
 
     /// Puts the values of the environment into scheme, host and port of a URL, which a scenario names.
-    ///
-    /// # Errors
-    /// A variable without a value.
     pub(in crate::import) fn fill_host(&self, url: &str, span: &Span) -> Result<String, Mistake> {
         let after_scheme = url.find("://").map_or(0, |at| at + 3);
         let rest = &url[after_scheme..];
