@@ -8,6 +8,33 @@ use tree_sitter::Node;
 /// Most links of a chain.
 const MOST_LINKS: usize = 16;
 
+/// Functions that set a variable.
+const SETTERS: [&str; 6] = [
+    "pm.environment.set",
+    "pm.collectionVariables.set",
+    "pm.globals.set",
+    "pm.variables.set",
+    "postman.setEnvironmentVariable",
+    "postman.setGlobalVariable",
+];
+/// How expressions for the answer and its parts begin.
+const ANSWER: [&str; 5] = [
+    "responseBody",
+    "responseHeaders",
+    "JSON",
+    "pm.response",
+    "postman.getResponseHeader",
+];
+/// Calls for a header of the answer.
+const HEADER_CALLS: [&str; 3] = [
+    "pm.response.headers.get()",
+    "responseHeaders.get()",
+    "postman.getResponseHeader()",
+];
+/// What stands before the name of a header.
+const HEADERS: [&str; 2] = ["pm.response.headers.", "responseHeaders."];
+/// Functions of `pm.request` that change it.
+const CHANGES: [&str; 5] = ["add", "upsert", "remove", "update", "addHeader"];
 /// Other calls: how they begin, and their effect.
 const EFFECTS: &str = include_str!("../../data/postman-effects.tsv");
 
@@ -126,12 +153,8 @@ impl<'t> ScriptReader<'t> {
         match target.kind() {
             "identifier" => {
                 let is_of_answer = |chain: &&[ChainLink<'_>]| {
-                    matches!(
-                        chain,
-                        [Name("responseBody" | "responseHeaders" | "JSON"), ..]
-                            | [Name("pm"), Name("response"), ..]
-                            | [Name("postman"), Name("getResponseHeader"), ..]
-                    )
+                    let path = chain_path(chain);
+                    ANSWER.iter().any(|known| path.starts_with(known))
                 };
                 match chain.filter(is_of_answer) {
                     Some(chain) => self.names.insert(name, chain.to_vec()),
@@ -200,35 +223,22 @@ impl<'t> ScriptReader<'t> {
 
     /// Returns the part of the answer that a chain names.
     fn find_value(&self, chain: &[ChainLink<'t>]) -> Option<KeptValue> {
+        let path = chain_path(chain);
         match chain {
-            [
-                Name("pm"),
-                Name("response"),
-                Name("json"),
-                Call(_),
-                path @ ..,
-            ] => json_path(path),
-            [Name("JSON"), Name("parse"), Call(body), path @ ..] => {
-                let body = self.chain((*body)?)?;
-                let is_body = matches!(
-                    body.as_slice(),
-                    [Name("responseBody")] | [Name("pm"), Name("response"), Name("text"), Call(_)]
-                );
-                json_path(path).filter(|_| is_body)
+            [_, _, _, Call(_), keys @ ..] if path.starts_with("pm.response.json()") => {
+                json_path(keys)
             }
-            [
-                Name("pm"),
-                Name("response"),
-                Name("headers"),
-                Name("get"),
-                Call(name),
-            ]
-            | [Name("responseHeaders"), Name("get"), Call(name)]
-            | [Name("postman"), Name("getResponseHeader"), Call(name)] => {
+            [_, _, Call(body), keys @ ..] if path.starts_with("JSON.parse()") => {
+                let body = chain_path(&self.chain((*body)?)?);
+                let is_body = ["responseBody", "pm.response.text()"].contains(&body.as_str());
+                json_path(keys).filter(|_| is_body)
+            }
+            [.., Call(name)] if HEADER_CALLS.contains(&path.as_str()) => {
                 Some(KeptValue::Header(self.text((*name)?)?.to_owned()))
             }
-            [Name("pm"), Name("response"), Name("headers"), Name(name)]
-            | [Name("responseHeaders"), Name(name)] => Some(KeptValue::Header((*name).to_owned())),
+            [.., Name(name)] if HEADERS.map(Some).contains(&path.strip_suffix(name)) => {
+                Some(KeptValue::Header((*name).to_owned()))
+            }
             _ => None,
         }
     }
@@ -239,43 +249,29 @@ impl<'t> ScriptReader<'t> {
             return;
         };
         let path = chain_path(&chain);
-        match chain.as_slice() {
-            _ if is_setter(path.trim_end_matches("()")) => self.read_setter(node),
-            [
-                Name("pm"),
-                Name("response"),
-                chain @ ..,
-                Name("status"),
-                Call(status),
-            ] => {
-                self.read_statuses(chain, *status);
-            }
-            [
-                Name("pm"),
-                Name("expect"),
-                Call(subject),
-                chain @ ..,
-                Name(check),
-                Call(status),
-            ] => {
-                let is_equal = ["equal", "equals", "eql", "eq", "oneOf"].contains(check);
-                let is_equal = is_equal && subject.is_some_and(|subject| self.is_status(subject));
-                let is_known = is_equal || *check == "status";
-                self.read_statuses(chain, status.filter(|_| is_known));
-            }
-            [Name("pm"), Name("expect"), ..] => self.script.checks_more = true,
-            [
-                Name("pm"),
-                Name("request"),
-                ..,
-                Name("add" | "upsert" | "remove" | "update" | "addHeader"),
-                Call(_),
-            ] => self.add_effect("changes the request"),
-            _ => {
-                let mut effects = EFFECTS.lines().filter_map(|row| row.split_once('\t'));
-                if let Some((_, effect)) = effects.find(|(call, _)| path.starts_with(call)) {
-                    self.add_effect(effect);
-                }
+        let (name, argument) = match chain.as_slice() {
+            [.., Name(name), Call(argument)] => (*name, *argument),
+            _ => ("", None),
+        };
+        if SETTERS.contains(&path.trim_end_matches("()")) {
+            self.read_setter(node);
+        } else if path.starts_with("pm.expect") {
+            let subject = match chain.get(2) {
+                Some(Call(subject)) => *subject,
+                _ => None,
+            };
+            let is_equal = ["equal", "equals", "eql", "eq", "oneOf"].contains(&name);
+            let is_equal = is_equal && subject.is_some_and(|subject| self.is_status(subject));
+            let is_known = is_equal || name == "status";
+            self.read_statuses(&chain, argument.filter(|_| is_known));
+        } else if path.starts_with("pm.response.") && name == "status" {
+            self.read_statuses(&chain, argument);
+        } else if path.starts_with("pm.request.") && CHANGES.contains(&name) {
+            self.add_effect("changes the request");
+        } else {
+            let mut effects = EFFECTS.lines().filter_map(|row| row.split_once('\t'));
+            if let Some((_, effect)) = effects.find(|(call, _)| path.starts_with(call)) {
+                self.add_effect(effect);
             }
         }
     }
@@ -331,11 +327,10 @@ impl<'t> ScriptReader<'t> {
 
     /// Returns true for the status of the answer.
     fn is_status(&self, node: Node<'t>) -> bool {
+        let path = self.chain(node).map(|chain| chain_path(&chain));
         matches!(
-            self.chain(node).as_deref(),
-            Some(
-                [Name("responseCode"), Name("code")] | [Name("pm"), Name("response"), Name("code")]
-            )
+            path.as_deref(),
+            Some("responseCode.code" | "pm.response.code")
         )
     }
 
@@ -346,15 +341,6 @@ impl<'t> ScriptReader<'t> {
         let is_equal = ["==", "==="].contains(&sign) && self.is_status(field("left")?);
         field("right").filter(|_| is_equal)
     }
-}
-
-/// Returns true for a function that sets a variable, also where a broken script ends in its call.
-fn is_setter(path: &str) -> bool {
-    matches!(
-        path,
-        "pm.environment.set" | "pm.collectionVariables.set" | "pm.globals.set" | "pm.variables.set"
-    ) || path.starts_with("postman.setEnvironmentVariable")
-        || path.starts_with("postman.setGlobalVariable")
 }
 
 /// Returns a chain as text without arguments: `pm.environment.set()`.
