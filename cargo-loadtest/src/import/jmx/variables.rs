@@ -1,7 +1,7 @@
 //! Variables and functions in the texts of a plan: `${name}`, `${__P(name,default)}`.
 
 use super::element::Element;
-use crate::import::migration::{MOST_NUMBERS, Migration};
+use crate::import::migration::Migration;
 use crate::import::recording::{FeedOrder, Piece, RunValue, Text};
 use std::collections::HashMap;
 
@@ -108,23 +108,14 @@ fn call_function(
     let first = argument(0);
     let run = |value: RunValue| Some(Piece::Run(value).into());
     match name {
-        "P" | "property" => Some(match argument(if name == "P" { 1 } else { 2 }) {
-            default if !default.is_empty() && depth < DEEPEST => {
-                resolve_within(default, variables, migration, depth + 1)
-            }
-            _ => migration.variable(first),
-        }),
-        "env" | "Env" => Some(migration.variable(first)),
+        "P" if !argument(1).is_empty() && depth < DEEPEST => {
+            Some(resolve_within(argument(1), variables, migration, depth + 1))
+        }
+        "P" | "property" | "env" | "Env" => Some(migration.variable(first)),
         "UUID" => run(RunValue::Uuid),
         "RandomString" => run(RunValue::Unique),
         "threadNum" => run(RunValue::User),
         "counter" if first.eq_ignore_ascii_case("true") => run(RunValue::Iteration),
-        "counter" => numbers(
-            migration,
-            "counter",
-            (1, MOST_NUMBERS),
-            FeedOrder::Sequential,
-        ),
         "time" if first.is_empty() => run(RunValue::UnixMillis),
         "time" if first == "/1000" => run(RunValue::UnixSeconds),
         "Random" => {

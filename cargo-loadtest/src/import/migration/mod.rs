@@ -21,7 +21,7 @@ pub(super) use url::{parse_origin, split_authority, split_credentials};
 /// The value of a constant that users have to write.
 const UNKNOWN: &str = "unknown";
 /// Most numbers of test data.
-pub(super) const MOST_NUMBERS: i64 = 1_000_000;
+const MOST_NUMBERS: i64 = 1_000_000;
 
 /// The longest name of a constant.
 const LONGEST_NAME: usize = 40;
