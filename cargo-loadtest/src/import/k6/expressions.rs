@@ -21,7 +21,10 @@ impl<'t> Script<'_, 't> {
         match node.kind() {
             "string" => Js::text(string_value(node, self.source)),
             "template_string" => Js::Text(self.template(node, frame)),
-            "number" => read_number(self.text(node)).map_or_else(unknown, Js::Number),
+            "number" => {
+                let number = self.text(node).replace('_', "");
+                number.parse().map_or_else(|_| unknown(), Js::Number)
+            }
             "true" => Js::Bool(true),
             "false" => Js::Bool(false),
             "null" => Js::Null,
@@ -331,19 +334,4 @@ impl<'t> Script<'_, 't> {
 fn whole(number: f64) -> Option<usize> {
     let is_fit = number >= 0.0 && number.fract() == 0.0 && number < 1e6;
     is_fit.then_some(number as usize)
-}
-
-/// Reads the literal of a number.
-fn read_number(text: &str) -> Option<f64> {
-    let text = text.replace('_', "");
-    let radix = |prefix: &str, radix: u32| {
-        let digits = text.strip_prefix(prefix)?;
-        u64::from_str_radix(digits, radix)
-            .ok()
-            .map(|number| number as f64)
-    };
-    radix("0x", 16)
-        .or_else(|| radix("0b", 2))
-        .or_else(|| radix("0o", 8))
-        .or_else(|| text.parse().ok())
 }

@@ -87,9 +87,6 @@ impl<'t> Script<'_, 't> {
             // What `new FormData()` sends.
             (Js::Object(_), "body", Js::Undefined) => object.clone(),
             (Js::List(_) | Js::Object(_), "push" | "append", _) => Js::Undefined,
-            (Js::Object(_), "hasOwnProperty", Js::Text(_)) => {
-                Js::Bool(object.get(first.as_str()?).is_some())
-            }
             (Js::List(items), "includes", Js::Part(at, Part::Status)) => {
                 Js::Tests(vec![(*at, Test::Status(read_statuses(items)?))])
             }
@@ -107,15 +104,6 @@ impl<'t> Script<'_, 't> {
                 _,
             ) => Js::Text(self.text_of_value(object)),
             (Js::Text(text), "trim", _) => Js::text(text.as_literal()?.trim()),
-            (Js::Text(text), "toUpperCase", _) => Js::text(text.as_literal()?.to_uppercase()),
-            (Js::Text(text), "toLowerCase", _) => Js::text(text.as_literal()?.to_lowercase()),
-            (Js::Text(text), "concat", _) => {
-                let mut text = text.clone();
-                for argument in arguments {
-                    text.append(self.text_of_value(argument));
-                }
-                Js::Text(text)
-            }
             _ => return None,
         })
     }
