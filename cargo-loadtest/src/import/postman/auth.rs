@@ -76,7 +76,7 @@ pub(super) fn apply_auth(
             let what = format!("the API key `{name}`");
             let text = get("value").unwrap_or_default();
             let text = resolve_secret(&text, &name, &what, reader, scope);
-            reader.recording.keys.push(name.to_ascii_lowercase());
+            reader.recording().keys.push(name.to_ascii_lowercase());
             if get("in").as_deref() == Some("query") {
                 append_query(exchange, &name, &text);
             } else if is_token(&name) {

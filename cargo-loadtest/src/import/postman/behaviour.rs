@@ -37,9 +37,9 @@ pub(super) fn apply_settings(
         }
     }
     if let Some(node) = is_off("strictSSL") {
-        reader.recording.client.insecure = true;
+        reader.recording().client.insecure = true;
         let words = "certificates go unchecked for all requests, since they do for this one";
-        reader.variables.note_once(&node.span, words);
+        reader.variables.migration.note_once(&node.span, words);
     }
     for row in IGNORED.lines() {
         let mut fields = row.split('\t');

@@ -118,7 +118,7 @@ fn resolve_json(
                 let words = format!(
                     "`{variable}` is in JSON without quotes and has no value: it is sent as a string"
                 );
-                reader.variables.note_once(scope.at, words);
+                reader.variables.migration.note_once(scope.at, words);
             }
             json.push_str("\"");
             json.append(value.map_literals(escape_json));
@@ -163,7 +163,7 @@ fn clean_json(
     match dynamic::replace_kinds(&template) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";
-            reader.variables.note_once(scope.at, words);
+            reader.variables.migration.note_once(scope.at, words);
             known
         }
         None => template,

@@ -40,7 +40,6 @@ pub(crate) struct PostmanOptions {
 /// State of the reader of a collection.
 struct CollectionReader<'a> {
     variables: PostmanVariables<'a>,
-    recording: Recording,
     /// Requests that cannot be sent, with the reason.
     left: Vec<Note>,
     hosts: Vec<UnknownHost>,
@@ -57,25 +56,29 @@ struct UnknownHost {
 
 impl<'a> CollectionReader<'a> {
     fn new(options: &'a PostmanOptions) -> Self {
-        let client = Client {
-            keeps_cookies: true,
-            redirects: request::REDIRECTS,
-            ..Client::default()
+        let mut variables = PostmanVariables::new(options.environment.as_ref());
+        variables.migration.recording = Recording {
+            client: Client {
+                keeps_cookies: true,
+                redirects: request::REDIRECTS,
+                ..Client::default()
+            },
+            quotes_are_text: true,
+            ..Recording::default()
         };
         Self {
-            variables: PostmanVariables::new(options.environment.as_ref()),
-            recording: Recording {
-                client,
-                quotes_are_text: true,
-                ..Recording::default()
-            },
+            variables,
             left: Vec::new(),
             hosts: Vec::new(),
         }
     }
 
+    fn recording(&mut self) -> &mut Recording {
+        &mut self.variables.migration.recording
+    }
+
     fn note(&mut self, span: &Span, words: impl Into<String>) {
-        self.variables.notes.push(Note::new(span.clone(), words));
+        self.variables.migration.note(span, words);
     }
 
     /// Resolves a name, which is the same in every run, and so has no variables that are not known.
@@ -93,7 +96,7 @@ impl<'a> CollectionReader<'a> {
     /// Leaves out a request that cannot be sent.
     fn leave_out(&mut self, span: &Span, what: &str, why: &str) {
         let note = Note::new(span.clone(), format!("{why}: `{what}` is left out"));
-        self.variables.notes.push(note.clone());
+        self.recording().notes.push(note.clone());
         self.left.push(note);
     }
 
@@ -134,7 +137,7 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
     let (reader, folders) = loop {
         let mut reader = CollectionReader::new(options);
         entries = read_exchanges(&collection, &entries, &mut reader);
-        let folders = folders::assign_folders(&reader.recording, &entries, &collection, &selected);
+        let folders = folders::assign_folders(reader.recording(), &entries, &collection, &selected);
         let needed: Vec<usize> = folders.iter().flatten().copied().collect();
         if needed.is_empty() {
             let left = &reader.left;
@@ -153,14 +156,12 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
             .filter_map(|(entry, folder)| folder.map(|_| *entry))
             .collect();
     };
-    let mut recording = reader.recording;
+    let mut recording = reader.variables.migration.recording;
     let info = root.get("info");
     let name = info.and_then(|info| info.text_of("name"));
     recording.name = name.map(str::to_owned);
     recording.description = info.and_then(request::read_description);
-    recording.notes = notes;
-    recording.notes.extend(reader.variables.notes);
-    recording.secrets = reader.variables.secrets;
+    recording.notes.splice(0..0, notes);
     folders::name_groups(&mut recording, &entries, &collection, &folders);
     recording.drop_unused();
     let constants = recording.choose_base();
@@ -211,18 +212,20 @@ fn read_exchanges(
             variables.set_variable(variable, kept.as_ref(), None, name);
         }
         let exchange = request::read_request(entry, collection, reader, scope);
-        let number = exchange.as_ref().map(|_| reader.recording.exchanges.len());
+        let number = exchange
+            .as_ref()
+            .map(|_| reader.recording().exchanges.len());
         if let Some(mut exchange) = exchange {
             (exchange.answer, exchange.expect) =
                 request::read_answers(entry.item, &after.script.statuses);
-            reader.recording.exchanges.push(exchange);
+            reader.recording().exchanges.push(exchange);
             entries.push(*place);
             for (script, what) in [(before, "pre-request script"), (after, "test script")] {
                 note_effects(script, &format!("the {what} of `{name}`"), reader);
             }
             if let Some(place) = after.place.as_ref().filter(|_| after.script.checks_more) {
                 let words = "of the checks in scripts, here and elsewhere, only the status check is imported";
-                reader.variables.note_once(place, words);
+                reader.variables.migration.note_once(place, words);
             }
         }
         for (variable, kept) in &after.script.sets {
@@ -230,8 +233,6 @@ fn read_exchanges(
             variables.set_variable(variable, kept.as_ref(), number, name);
         }
     }
-    reader.recording.references = std::mem::take(&mut reader.variables.references);
-    reader.recording.feeds = std::mem::take(&mut reader.variables.feeds);
     entries
 }
 

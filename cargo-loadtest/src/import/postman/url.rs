@@ -54,7 +54,10 @@ pub(super) fn read_url(
             url.origin = match pieces {
                 [] => SOMEWHERE.to_owned(),
                 _ => authority.shown(|piece| match piece {
-                    Piece::Secret(at) => format!("{{{}}}", reader.variables.secrets[*at].name),
+                    Piece::Secret(at) => format!(
+                        "{{{}}}",
+                        reader.variables.migration.recording.secrets[*at].name
+                    ),
                     _ => "{value}".to_owned(),
                 }),
             };

@@ -3,9 +3,10 @@
 use super::dynamic;
 use super::environment::{ListedVariable, PostmanEnvironment, VariableLayer};
 use super::script::KeptValue;
+use crate::import::migration::Migration;
 use crate::import::naming::unique;
 use crate::import::recording::{
-    Confidence, Feed, FeedOrder, Origin, Piece, Reference, ReferenceNumbers, RunValue, Secret, Text,
+    Confidence, Feed, FeedOrder, Origin, Piece, Reference, RunValue, Secret, Text,
 };
 use crate::import::secrets::{self, find_secrets, has_secret};
 use crate::import::source::{Note, Span};
@@ -38,20 +39,13 @@ pub(super) struct PostmanVariables<'a> {
     pub(super) set_by: HashMap<String, String>,
     /// Variables that credentials are made of.
     pub(super) in_credentials: HashSet<String>,
-    pub(super) secrets: Vec<Secret>,
+    pub(super) migration: Migration,
     /// Names of the secrets in the collection, by number.
     secret_names: Vec<String>,
     /// Numbers of the secrets, by variable or by value.
     secret_numbers: HashMap<String, usize>,
     /// Names of secrets that are taken.
     names: HashSet<String>,
-    pub(super) references: Vec<Reference>,
-    reference_numbers: ReferenceNumbers,
-    /// Values that are made anew.
-    pub(super) feeds: Vec<Feed>,
-    pub(super) notes: Vec<Note>,
-    /// Notes that are made once.
-    noted: HashSet<String>,
     /// Variables whose values are being resolved, the outermost first.
     open: Vec<String>,
     /// True for a host, which is not secret.
@@ -67,19 +61,12 @@ impl<'a> PostmanVariables<'a> {
         }
     }
 
-    /// Adds a note the first time only.
-    pub(super) fn note_once(&mut self, span: &Span, words: impl Into<String>) {
-        let note = Note::new(span.clone(), words);
-        if self.noted.insert(note.words.clone()) {
-            self.notes.push(note);
-        }
-    }
-
     /// Adds a note once for a place, however many requests it is about.
     pub(super) fn note_place_once(&mut self, span: &Span, words: String) {
         let note = Note::new(span.clone(), words);
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        let notes = &mut self.migration.recording.notes;
+        if !notes.contains(&note) {
+            notes.push(note);
         }
     }
 
@@ -115,7 +102,7 @@ impl<'a> PostmanVariables<'a> {
             }
         };
         let why = format!("the script of `{request}` keeps it as `{name}`");
-        let text = self.refer(from, why, false);
+        let text = self.refer(from, false, &why);
         self.set.insert(name.to_owned(), text);
     }
 
@@ -164,13 +151,14 @@ impl<'a> PostmanVariables<'a> {
         let [Piece::Reference(number)] = *text.pieces() else {
             return None;
         };
-        let Reference { from, why, .. } = self.references[number].clone();
-        Some(self.refer(from, why, true))
+        let reference = &self.migration.recording.references[number];
+        let Reference { from, why, .. } = reference.clone();
+        Some(self.refer(from, true, &why))
     }
 
     /// Returns true where a part of a text has no value in the collection.
     pub(super) fn is_missing(&self, piece: &Piece) -> bool {
-        matches!(piece, Piece::Secret(number) if self.secrets[*number].value.is_none())
+        matches!(piece, Piece::Secret(number) if self.migration.recording.secrets[*number].value.is_none())
     }
 
     /// Returns nothing where a variable within others stands for itself or for too much.
@@ -187,14 +175,14 @@ impl<'a> PostmanVariables<'a> {
 
     fn expand_variable(&mut self, name: &str, scope: VariableScope<'_>) -> Option<Text> {
         if self.bytes > MOST_BYTES {
-            self.note_once(scope.at, TOO_LARGE);
+            self.migration.note_once(scope.at, TOO_LARGE);
             return Some(self.secret_variable(name, None));
         }
         if self.open.len() >= DEEPEST {
             let words = format!(
                 "variables within variables end after {DEEPEST} levels, at `{name}`: the outermost is asked for at run time"
             );
-            self.note_once(scope.at, words);
+            self.migration.note_once(scope.at, words);
             return None;
         }
         if let Some(kind) = name.strip_prefix('$') {
@@ -215,7 +203,7 @@ impl<'a> PostmanVariables<'a> {
             let words = format!(
                 "the value of `{name}`, which is the host, is in the scenario, also where it is marked as secret"
             );
-            self.note_once(span, words);
+            self.migration.note_once(span, words);
         }
         self.bytes += variable.value.len();
         self.open.push(name.to_owned());
@@ -273,33 +261,24 @@ impl<'a> PostmanVariables<'a> {
         if let Some(number) = self.secret_numbers.get(&key) {
             return Text::secret(*number);
         }
-        let number = self.secrets.len();
+        let secrets = &mut self.migration.recording.secrets;
+        let number = secrets.len();
         let name = unique(&secrets::variable(wanted, "VARIABLE"), &mut self.names);
         self.secret_numbers.insert(key, number);
         self.secret_names.push(wanted.to_owned());
-        self.secrets.push(make(name));
+        secrets.push(make(name));
         Text::secret(number)
     }
 
-    fn refer(&mut self, from: Origin, why: String, is_bare: bool) -> Text {
-        let reference = Reference {
-            from,
-            is_bare,
-            confidence: Confidence::Certain,
-            why,
-        };
-        self.reference_numbers
-            .refer(reference, &mut self.references)
+    fn refer(&mut self, from: Origin, is_bare: bool, why: &str) -> Text {
+        let certain = Confidence::Certain;
+        self.migration.refer_because(from, is_bare, certain, why)
     }
 
     fn make_up(&mut self, kind: &str) -> Text {
-        let feeds = &mut self.feeds;
         dynamic::make_value(kind, |name, source| {
-            let known = feeds.iter().position(|feed| feed.name == name);
-            known.unwrap_or_else(|| {
-                feeds.push(Feed::new(name, source, FeedOrder::Random));
-                feeds.len() - 1
-            })
+            let feed = Feed::new(name, source, FeedOrder::Random);
+            self.migration.feed(name.to_owned(), feed)
         })
     }
 }
