@@ -90,7 +90,8 @@ impl<'t> Script<'_, 't> {
         let first = self.changes.len();
         walk(self);
         let mut seen = HashSet::new();
-        for change in self.changes[first..].to_vec() {
+        let changes = self.changes[first..].to_vec();
+        for change in changes {
             let is_first = seen.insert((change.frame, change.name.clone()));
             let Some(before) = change.before.filter(|_| is_first) else {
                 continue;
@@ -261,18 +262,17 @@ impl<'t> Script<'_, 't> {
             root = inner_of(object);
         }
         let this = self.this(frame);
-        let (frame, name) = match (root.kind(), this.as_deref()) {
-            ("this", Some(Js::Instance(_, at))) => {
-                let Some(field) = keys.remove(0) else { return };
-                (*at, format!("this.{field}"))
-            }
-            _ => {
-                let name = self.text(root);
-                let Some(at) = self.frame_with(name, frame) else {
-                    return;
-                };
-                (at, name.to_owned())
-            }
+        let (frame, name) = if root.kind() == "this"
+            && let Some(Js::Instance(_, at)) = this.as_deref()
+        {
+            let Some(field) = keys.remove(0) else { return };
+            (*at, format!("this.{field}"))
+        } else {
+            let name = self.text(root);
+            let Some(at) = self.frame_with(name, frame) else {
+                return;
+            };
+            (at, name.to_owned())
         };
         let before = self.frames[frame].variables.get(&name);
         let before = before.cloned().unwrap_or(Js::Undefined);
