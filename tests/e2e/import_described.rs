@@ -102,6 +102,9 @@ fn imported(name: &'static str, document: &Path) -> Imported {
     let text = fs::read_to_string(document).expect("a document");
     // An operation with a server of its own goes there, whatever the base is; one server answers all here.
     let text = text.replace("https://media.library.example", BASE);
+    // No text is made that matches a pattern: the document gets the example that the warning asks for.
+    let pattern = r"pattern: '^[A-Z]{2}-\d{4}$'";
+    let text = text.replace(pattern, &format!("{pattern}, example: AB-1234"));
     let file_name = document.file_name().expect("the name of a file");
     let document = &folder.path().join(file_name);
     fs::write(document, &text).expect("a file");
