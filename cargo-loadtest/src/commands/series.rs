@@ -1,5 +1,6 @@
 //! The scenarios of one `run`, one after another or at once, and what becomes of each.
 
+#[cfg(feature = "cluster")]
 use super::cluster_run::DividedRun;
 use crate::cli::RunArgs;
 #[cfg(feature = "cluster")]
@@ -21,7 +22,6 @@ use jiff::Timestamp;
 use loadtest::redact;
 use loadtest_model::card::{Card, Headline, Verdict};
 use loadtest_model::display;
-#[cfg(feature = "cluster")]
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::failure::FailureKind;
 use loadtest_model::plan::Overrides;
