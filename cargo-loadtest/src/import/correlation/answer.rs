@@ -103,6 +103,12 @@ impl Offers {
         labels.any(|(known, is_users)| *is_users && **known == *label)
     }
 
+    /// Returns true if a value that no answer had given was sent before.
+    pub(super) fn is_users_own(&self, value: &str) -> bool {
+        let mut labels = self.sent.get(value).into_iter().flatten();
+        labels.any(|(_, is_users)| *is_users)
+    }
+
     /// Remembers that a request went to a URL.
     pub(super) fn sent_target(&mut self, url: String) {
         self.sent_targets.insert(url);

@@ -1,22 +1,40 @@
-//! Forms that were sent: what the user did not change is sent as the page has it, also texts that are like many.
+//! Forms and items that were sent: what the user did not change is sent as the page or the item has it, also texts that
+//! are like many.
 
-use super::super::recording::{Origin, PageFind};
+use super::super::recording::{Exchange, Key, Origin, PageFind};
 use super::answer::Offers;
+use super::choice::Choice;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, ValuePlace};
 use super::texts::KnownTexts;
 use loadtest::{Field, Page};
+use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Returns for each place the field of an earlier page that it was sent from, and the reason.
+/// Returns for each place of an exchange the part of an earlier answer that it was sent from, and the reason. `known` has
+/// the JSON of answers, by the numbers of their exchanges.
 pub(super) fn find_unchanged(
     places: &[ValuePlace],
+    chosen: &[Option<Choice<'_>>],
+    number: usize,
+    exchanges: &[Exchange],
     offers: &Offers,
+    known: &mut HashMap<usize, Value>,
 ) -> Vec<Option<(Origin, String)>> {
+    let mut siblings = vec![None; places.len()];
+    if matches!(&*exchanges[number].method, "PUT" | "PATCH") {
+        siblings = find_siblings(places, chosen, exchanges, known);
+    }
     let fields = find_fields(places, &offers.pages, &offers.names);
-    let found = places.iter().zip(fields).map(|(place, field)| {
+    let found = places.iter().zip(fields).zip(siblings);
+    let found = found.map(|((place, field), sibling)| {
+        let sibling = sibling.filter(|_| !offers.is_users_own(&place.value));
+        let (origin, whole) = match field {
+            Some(field) => (field, "its form"),
+            None => (sibling?, "the same item"),
+        };
         let name = place.field.as_deref().unwrap_or_default();
-        Some((field?, format!("`{name}` of its form has this value")))
+        Some((origin, format!("`{name}` of {whole} has this value")))
     });
     found.collect()
 }
@@ -86,4 +104,50 @@ fn find_field(
     // A number says which of several things it is, but not where it is its own text, as in a list of years.
     let is_id = kind(value) > ValueKind::Word && choice.text != value;
     is_id.then_some(PageFind::OptionAt { name, number })
+}
+
+/// Returns for each place the field of the item of JSON whose id the target has: a PUT sends a whole item, of which most
+/// is what another instance has there. What users sent before is theirs.
+fn find_siblings(
+    places: &[ValuePlace],
+    chosen: &[Option<Choice<'_>>],
+    exchanges: &[Exchange],
+    known: &mut HashMap<usize, Value>,
+) -> Vec<Option<Origin>> {
+    let in_target = places
+        .iter()
+        .zip(chosen)
+        .filter(|(place, _)| place.slot == 0);
+    let mut origins = in_target.filter_map(|(_, choice)| match &(*choice)?.offer.origin {
+        Origin::Body { exchange, path } if matches!(path.last(), Some(Key::Field(_))) => {
+            Some((*exchange, &path[..path.len() - 1]))
+        }
+        _ => None,
+    });
+    let Some((exchange, parent)) = origins.next() else {
+        return vec![None; places.len()];
+    };
+    let json = known.entry(exchange).or_insert_with(|| {
+        let answer = exchanges[exchange].answer.as_ref();
+        let json = answer.and_then(|answer| serde_json::from_slice(&answer.body).ok());
+        json.unwrap_or_default()
+    });
+    let item = parent.iter().try_fold(&*json, |value, key| match key {
+        Key::Field(name) => value.get(name),
+        Key::Item(number) => value.get(number),
+    });
+    let siblings = places.iter().map(|place| {
+        let field = place.field.as_deref()?;
+        let is_same = match item?.get(field)? {
+            Value::String(text) => place.form == Form::Whole && *text == place.value,
+            Value::Number(number) => {
+                place.form == Form::Number && number.to_string() == place.value
+            }
+            _ => false,
+        };
+        let path = parent.iter().cloned().chain([Key::Field(field.to_owned())]);
+        let path = path.collect();
+        is_same.then_some(Origin::Body { exchange, path })
+    });
+    siblings.collect()
 }

@@ -34,7 +34,7 @@ use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
 use request::{Form, Replacements, ValuePlace, places};
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -72,6 +72,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
     let mut offers = Offers::new(names, &recording.exchanges);
     let base = recording.base_origin().to_owned();
     let mut references = ReferenceNumbers::default();
+    let mut json = HashMap::new();
     for number in 0..recording.exchanges.len() {
         let exchange = &recording.exchanges[number];
         let mut replacements = Replacements::default();
@@ -96,7 +97,9 @@ pub(crate) fn correlate(recording: &mut Recording) {
             };
             references.refer(reference, known)
         };
-        for (place, unchanged) in found.iter().zip(find_unchanged(&found, &offers)) {
+        let exchanges = &recording.exchanges;
+        let unchanged = find_unchanged(&found, &chosen, number, exchanges, &offers, &mut json);
+        for (place, unchanged) in found.iter().zip(unchanged) {
             if let Some((origin, why)) = unchanged {
                 let is_number = place.form == Form::Number;
                 let reference = refer(&origin, is_number, Confidence::Certain, why);
