@@ -33,7 +33,7 @@ use row::Row;
 use std::process::ExitCode;
 
 /// Rows that run at once: most of them wait.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 8;
 
 fn rows() -> Vec<Row> {
     let groups = [
