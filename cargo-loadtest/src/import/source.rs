@@ -1,6 +1,7 @@
 //! The text that an importer reads, and the places in it that messages show.
 
 use super::secrets::{HiddenValues, find_evident_secrets, find_secrets};
+use super::text::floor_boundary;
 use crate::console::clean;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -107,7 +108,7 @@ impl Input {
 
     /// Returns the line and the column of a place, counted from one, the column in characters.
     pub(crate) fn place(&self, at: usize) -> (usize, usize) {
-        let at = self.boundary(at);
+        let at = floor_boundary(&self.text, at);
         let ends = self.ends.get_or_init(|| {
             let ends = self.text.bytes().enumerate();
             ends.filter(|(_, byte)| *byte == b'\n')
@@ -122,10 +123,10 @@ impl Input {
     /// Returns the place, marked as rustc does, and the name before it. Nothing else of the line is shown, since only
     /// the reader of the input knows the secrets in it.
     pub(crate) fn excerpt(&self, span: &Span) -> String {
-        let from = self.boundary(span.start);
+        let from = floor_boundary(&self.text, span.start);
         let (line, column) = self.place(from);
         // A line can be as long as the input: what is looked at is around the place.
-        let before = &self.text[self.boundary(from.saturating_sub(NEAR))..from];
+        let before = &self.text[floor_boundary(&self.text, from.saturating_sub(NEAR))..from];
         let before = before.rsplit('\n').next().unwrap_or_default();
         let is_shown = is_name(before) && before.width() <= BEFORE;
         let before = if is_shown {
@@ -133,7 +134,7 @@ impl Input {
         } else {
             "… ".to_owned()
         };
-        let until = self.boundary(span.end.min(from + NEAR).max(from));
+        let until = floor_boundary(&self.text, span.end.min(from + NEAR).max(from));
         let mut marked = self.text[from..until].lines().next().unwrap_or_default();
         if marked.starts_with(['{', '[']) {
             marked = &marked[..1];
@@ -150,15 +151,6 @@ impl Input {
             " ".repeat(before.width()),
             "^".repeat(marked.width().max(1)),
         )
-    }
-
-    /// Returns the nearest place at or before `at` at which a character begins.
-    fn boundary(&self, at: usize) -> usize {
-        let at = at.min(self.text.len());
-        let mut places = (0..=at).rev();
-        places
-            .find(|at| self.text.is_char_boundary(*at))
-            .unwrap_or(0)
     }
 }
 

@@ -45,7 +45,8 @@ pub(super) struct Offers {
     links: HashMap<String, Offer>,
     /// The labels of values that requests had before, and true where no answer had given the value.
     sent: HashMap<String, Vec<(Rc<Label>, bool)>>,
-    sent_targets: HashSet<String>,
+    /// The URLs that requests went to, and their beginnings.
+    pub(super) sent_targets: HashSet<String>,
     /// The pages so far, with the numbers of their exchanges.
     pub(super) pages: Vec<(usize, Page)>,
     pub(super) names: KnownTexts,
@@ -107,11 +108,6 @@ impl Offers {
     pub(super) fn is_users_own(&self, value: &str) -> bool {
         let mut labels = self.sent.get(value).into_iter().flatten();
         labels.any(|(_, is_users)| *is_users)
-    }
-
-    /// Remembers that a request went to a URL.
-    pub(super) fn sent_target(&mut self, url: String) {
-        self.sent_targets.insert(url);
     }
 
     /// Takes the values of the answer to an exchange.
@@ -262,10 +258,7 @@ impl Taker<'_> {
             _ => return,
         };
         let exchange = self.number;
-        let origin = || Origin::Body {
-            exchange,
-            path: path.clone(),
-        };
+        let origin = || Origin::body(exchange, path);
         if self.offers.wanted.contains(value) {
             let names = path.iter().filter_map(|key| match key {
                 Key::Field(name) => Some(name.as_str()),
@@ -291,25 +284,14 @@ impl Taker<'_> {
 
     fn header(&mut self, name: &str, value: &str) {
         let label = || Label::name(name);
-        let whole = Origin::Header {
-            exchange: self.number,
-            name: name.to_owned(),
-        };
-        self.put(
-            value,
-            whole.clone(),
-            label(),
-            format!("the header `{name}`"),
-        );
+        let whole = Origin::header(self.number, name);
+        let words = format!("the header `{name}`");
+        self.put(value, whole.clone(), label(), words);
         if let Some(tag) = value.split('"').nth(1) {
             // Some send an entity tag on without its quotes.
             let origin = self.part(name, "\"", "\"");
-            self.put(
-                tag,
-                origin,
-                label(),
-                format!("a part of the header `{name}`"),
-            );
+            let words = format!("a part of the header `{name}`");
+            self.put(tag, origin, label(), words);
         }
         if name == "link" {
             self.links(value);

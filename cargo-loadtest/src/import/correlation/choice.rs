@@ -21,17 +21,14 @@ pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choi
         Form::Number => offer.is_number,
         _ => true,
     };
-    let first = offers
-        .iter()
-        .filter(can_be)
-        .map(|offer| offer.exchange)
-        .min()?;
+    let usable = offers.iter().filter(can_be);
+    let first = usable.clone().map(|offer| offer.exchange).min()?;
     let rank = |offer: &Offer| match &offer.origin {
         Origin::Body { path, .. } => path.len(),
         Origin::Header { .. } => 100,
         _ => 200,
     };
-    let best = offers.iter().filter(can_be).min_by_key(|offer| {
+    let best = usable.min_by_key(|offer| {
         let fit = place.label.fits(&offer.label);
         (std::cmp::Reverse(fit), offer.exchange, rank(offer))
     })?;

@@ -2,7 +2,6 @@
 //! journey has its own.
 
 use super::super::recording::{Exchange, Recording, RunValue, Text};
-use super::super::text::has_word;
 use super::request::{Form, Replacements, ValuePlace, places};
 use super::texts::{KnownTexts, is_line_with_letters};
 use super::{LISTS, Piece};
@@ -72,11 +71,8 @@ fn put_into(exchange: &mut Exchange, names: &KnownTexts) {
 fn is_name(place: &ValuePlace, exchange: &Exchange) -> bool {
     let value = &place.value;
     let is_in_body = place.slot > exchange.headers.len();
-    let is_named = place
-        .label
-        .key
-        .last()
-        .is_some_and(|last| has_word(&LISTS.names, last) || has_word(&LISTS.titles, last));
+    let label = &place.label;
+    let is_named = label.ends_with(&LISTS.names) || label.ends_with(&LISTS.titles);
     is_in_body
         && place.form == Form::Whole
         && is_line_with_letters(value)
@@ -112,12 +108,7 @@ impl Creation<'_> {
     /// Returns true where answers show that it made something with this name.
     fn is_of(&self, place: &ValuePlace) -> bool {
         let name = &*place.value;
-        let is_title = !is_address(name)
-            && place
-                .label
-                .key
-                .last()
-                .is_some_and(|last| has_word(&LISTS.titles, last));
+        let is_title = !is_address(name) && place.label.ends_with(&LISTS.titles);
         let made = &self.recording.exchanges[self.number];
         let status = made.answer.as_ref().map_or(0, |answer| answer.status);
         let is_echo = !is_title && status == 201 && body_of(made).contains(name);

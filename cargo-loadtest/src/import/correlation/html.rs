@@ -30,25 +30,17 @@ pub(super) fn find_values(
     let fields = page.fields().map(|field| (&*field.name, &*field.value));
     for (name, values) in group(fields.filter(|(name, _)| !name.is_empty())) {
         for (number, value) in values.iter().enumerate() {
-            let find = PageFind::Field {
-                name: name.to_owned(),
-                number,
-            };
-            put(
-                value,
-                Label::parameter(name, target),
-                find,
-                item_of(number, &values),
-            );
+            let label = Label::parameter(name, target);
+            let name = name.to_owned();
+            let find = PageFind::Field { name, number };
+            put(value, label, find, item_of(number, &values));
         }
     }
     for (name, values) in group(page.data_attributes()) {
         for (number, value) in values.iter().enumerate() {
-            let find = PageFind::Data {
-                name: name.to_owned(),
-                number,
-            };
             let label = Label::parameter(name.trim_start_matches("data-"), target);
+            let name = name.to_owned();
+            let find = PageFind::Data { name, number };
             put(value, label, find, item_of(number, &values));
         }
     }

@@ -39,11 +39,8 @@ impl Label {
         // `order.items[0]` is an item, not an order.
         let nearest = words.next();
         let is_list = |word: &String| has_word(&LISTS.collections, word);
-        let around =
-            match nearest.filter(|word| !is_list(word) || words.any(|word| !is_list(&word))) {
-                Some(word) => Some(word),
-                None => find_thing(target),
-            };
+        let around = nearest.filter(|word| !is_list(word) || words.any(|word| !is_list(&word)));
+        let around = around.or_else(|| find_thing(target));
         Self { key, around }
     }
 
@@ -61,6 +58,11 @@ impl Label {
         }
     }
 
+    /// Returns true if the last word of the name is one of these.
+    pub(super) fn ends_with(&self, words: &[String]) -> bool {
+        self.key.last().is_some_and(|last| has_word(words, last))
+    }
+
     /// Returns true if the name is that of an identifier, or there is none.
     pub(super) fn is_identifier(&self) -> bool {
         let last = self.key.last();
@@ -76,7 +78,11 @@ impl Label {
         if is_condition || self.is_credential() && source.is_credential() {
             return 3;
         }
-        let thing = self.same_thing(source);
+        // 3 if both belong to the same thing, 1 if one is not known.
+        let thing = match (&self.around, &source.around) {
+            (Some(one), Some(another)) => u8::from(one == another) * 3,
+            _ => 1,
+        };
         if let Some(to) = to {
             if self.key == source.key {
                 let of_anything = ["id", "pk", "oid", "key", "ref", "number", "version"];
@@ -97,14 +103,6 @@ impl Label {
             return thing;
         }
         u8::from(self.around.as_ref() == Some(from)) * 2
-    }
-
-    /// Rates if both belong to the same thing: 3 if the nearest are the same, 1 if one is not known.
-    fn same_thing(&self, other: &Self) -> u8 {
-        match (&self.around, &other.around) {
-            (Some(one), Some(another)) => u8::from(one == another) * 3,
-            _ => 1,
-        }
     }
 
     /// Returns true for a token of a user or a form.

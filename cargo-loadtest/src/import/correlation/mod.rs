@@ -26,6 +26,7 @@ use super::recording::{
 };
 use super::source::Note;
 use super::text::{has_word, place_of};
+use crate::suggestion::join_some;
 use answer::{Offer, Offers};
 use choice::{Choice, choose};
 use created::make_names_unique;
@@ -58,8 +59,6 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
     toml::from_str(include_str!("../data/correlation.toml")).expect("the lists are valid")
 });
 
-/// How many values that might come from an answer are named at a request.
-const MOST_NAMED: usize = 3;
 /// How many beginnings of a target are looked for.
 const MOST_BEGINNINGS: usize = 32;
 
@@ -111,21 +110,18 @@ pub(crate) fn correlate(recording: &mut Recording) {
             replacements.insert(0, 0..end, refer(&offer.origin, false, confidence, why));
         }
         for (place, choice) in found.iter().zip(&chosen) {
-            let Some(choice) = choice else { continue };
+            let Some(Choice { offer, confidence }) = *choice else {
+                continue;
+            };
             if replacements.overlap(place) {
                 continue;
             }
-            if choice.confidence == Confidence::Possible {
-                possible.push((place, choice.offer));
+            if confidence == Confidence::Possible {
+                possible.push((place, offer));
                 continue;
             }
-            let is_number = choice.offer.is_number && place.form == Form::Number;
-            let reference = refer(
-                &choice.offer.origin,
-                is_number,
-                choice.confidence,
-                why(place, choice),
-            );
+            let is_number = offer.is_number && place.form == Form::Number;
+            let reference = refer(&offer.origin, is_number, confidence, why(place, offer));
             replacements.insert(place.slot, place.range.clone(), reference);
         }
         possible.retain(|(place, _)| !replacements.overlap(place));
@@ -136,9 +132,8 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let notes = notes.map(|words| Note::new(exchange.span.clone(), words));
         recording.notes.extend(notes);
         offers.sent(&found, &replacements);
-        for (_, url) in beginnings(exchange) {
-            offers.sent_target(url);
-        }
+        let targets = beginnings(exchange).map(|(_, url)| url);
+        offers.sent_targets.extend(targets);
         if let Some(answer) = &exchange.answer {
             offers.take(number, exchange, answer);
         }
@@ -239,17 +234,17 @@ fn find_link<'a>(
 }
 
 /// Returns the reason why a value is from there; never the value.
-fn why(place: &ValuePlace, choice: &Choice<'_>) -> String {
-    let name = &choice.offer.name;
+fn why(place: &ValuePlace, offer: &Offer) -> String {
+    let name = &offer.name;
     let what = match kind(&place.value) {
         ValueKind::Unique | ValueKind::Rare => {
             format!("value of {} characters", place.value.chars().count())
         }
-        _ if choice.offer.is_number => "number".to_owned(),
+        _ if offer.is_number => "number".to_owned(),
         _ => "value".to_owned(),
     };
     let why = format!("{name} of its answer is this {what}");
-    with_item(why, choice.offer)
+    with_item(why, offer)
 }
 
 /// Adds to a reason which item of several is taken.
@@ -276,12 +271,7 @@ fn describe_possible(possible: &[(&ValuePlace, &Offer)], exchanges: &[Exchange])
             told.push(words);
         }
     }
-    let more = told.len().saturating_sub(MOST_NAMED);
-    told.truncate(MOST_NAMED);
-    if more > 0 {
-        told.push(format!("and {more} more"));
-    }
-    (!told.is_empty()).then(|| format!("{}; left as recorded", told.join(", ")))
+    (!told.is_empty()).then(|| format!("{}; left as recorded", join_some(&told)))
 }
 
 /// Returns a warning where a request deletes something by a value of the recording: it can be another thing now.

@@ -2,6 +2,7 @@
 //! again in the next answer.
 
 use super::super::recording::naming_words;
+use super::super::text::floor_boundary;
 use super::kind::{ValueKind, kind};
 use super::parts_by;
 use std::collections::HashSet;
@@ -67,7 +68,7 @@ pub(super) fn find_values<'a>(
             continue;
         };
         let after = &page[end..end + after.len_utf8()];
-        let nearest = floor(page, at.saturating_sub(LONGEST_BEFORE));
+        let nearest = floor_boundary(page, at.saturating_sub(LONGEST_BEFORE));
         if let Some(before) = text_before(page, nearest, at, &MARKS) {
             found.push(PageValue {
                 value,
@@ -103,8 +104,8 @@ pub(super) fn text_before<'t>(
 
 /// Returns the name of a value, and true if it is that of a field of a form or of a `<meta>`.
 fn name_value(page: &str, at: usize, length: usize) -> (&str, bool) {
-    let from = floor(page, at.saturating_sub(TAG));
-    let until = floor(page, (at + length + TAG).min(page.len()));
+    let from = floor_boundary(page, at.saturating_sub(TAG));
+    let until = floor_boundary(page, at + length + TAG);
     let begin = page[from..at]
         .rfind(['<', '>'])
         .map_or(from, |start| from + start);
@@ -113,21 +114,10 @@ fn name_value(page: &str, at: usize, length: usize) -> (&str, bool) {
     let name = naming_words(before)
         .next_back()
         .or_else(|| naming_words(after).next());
-    let element = before
-        .split_whitespace()
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    let is_field = ["<input", "<meta", "<button", "<option"].contains(&element.as_str());
+    let element = before.split_whitespace().next().unwrap_or_default();
+    let mut fields = ["<input", "<meta", "<button", "<option"].iter();
+    let is_field = fields.any(|field| field.eq_ignore_ascii_case(element));
     (name.unwrap_or("value"), is_field && name.is_some())
-}
-
-/// The nearest place at or before `at` at which a character begins.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at)
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

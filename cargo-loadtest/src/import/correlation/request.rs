@@ -195,10 +195,8 @@ impl Finder<'_> {
     }
 
     fn header(&mut self, name: &str, layer: &Layer<'_>) {
-        let called = (
-            Rc::new(Label::name(name)),
-            format!("the header `{name}`").into(),
-        );
+        let words = format!("the header `{name}`");
+        let called = (Rc::new(Label::name(name)), words.into());
         let text = &*layer.text;
         // `Bearer ..`
         if let Some((scheme, value)) = text.split_once(' ')

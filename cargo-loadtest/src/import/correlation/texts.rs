@@ -1,7 +1,7 @@
 //! Texts that a journey knows when it reads a page: names that it sent before.
 
 use super::super::recording::Text;
-use super::super::text::has_word;
+use super::super::text::find_pair;
 use super::LISTS;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, ValuePlace};
@@ -24,10 +24,7 @@ impl KnownTexts {
 
     /// Returns what a run has in the place of a text.
     pub(super) fn text_of(&self, recorded: &str) -> Option<&Text> {
-        let mut known = self.0.iter();
-        known
-            .find(|(known, _)| known == recorded)
-            .map(|(_, text)| text)
+        find_pair(&self.0, recorded)
     }
 
     /// Remembers a text that names a thing; the newest one counts.
@@ -49,9 +46,8 @@ pub(super) fn is_line_with_letters(text: &str) -> bool {
 
 /// Returns true for a value that names a thing: a title, or a text of several words.
 pub(super) fn names_a_thing(place: &ValuePlace) -> bool {
-    let last = place.label.key.last();
-    let is_named =
-        last.is_some_and(|last| has_word(&LISTS.names, last) || has_word(&LISTS.titles, last));
+    let label = &place.label;
+    let is_named = label.ends_with(&LISTS.names) || label.ends_with(&LISTS.titles);
     let has_words = place.value.trim().contains(' ');
     place.form == Form::Whole
         && place.field.is_some()

@@ -147,11 +147,7 @@ impl Migration {
             } else {
                 owner
             };
-            let sum = match exchanges[at].settings.think {
-                Some(known) => add_pauses(known, think),
-                None => think,
-            };
-            exchanges[at].settings.think = Some(sum).filter(|sum| !sum.longest().is_zero());
+            add_think(&mut exchanges[at].settings.think, think);
         }
     }
 
@@ -251,10 +247,8 @@ impl Migration {
     /// Ends a scenario, and gives it its group. Returns false where it has no request.
     pub(super) fn end_scenario(&mut self, group: Group) -> bool {
         let exchanges = &mut self.recording.exchanges;
-        let last = exchanges
-            .len()
-            .checked_sub(1)
-            .filter(|last| *last >= self.first);
+        let last = exchanges.len().checked_sub(1);
+        let last = last.filter(|last| *last >= self.first);
         let Some(last) = last else {
             self.pauses.clear();
             self.place_outside();
@@ -342,6 +336,12 @@ impl Migration {
         recording.notes.sort_by_key(|note| note.span.start);
         recording
     }
+}
+
+/// Adds a pause to another one.
+pub(super) fn add_think(known: &mut Option<Think>, think: Think) {
+    let sum = known.map_or(think, |known| add_pauses(known, think));
+    *known = Some(sum).filter(|sum| !sum.longest().is_zero());
 }
 
 /// Adds two pauses, whose means and variances add up.

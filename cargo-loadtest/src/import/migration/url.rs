@@ -46,10 +46,7 @@ pub(super) fn split_url(url: &Text) -> Result<UrlParts, String> {
             _ => return Err("this URL has no host".to_owned()),
         },
     };
-    let rest = match rest.split_once("#") {
-        Some((before, _)) => before,
-        None => rest,
-    };
+    let rest = rest.split_once("#").map_or(rest, |(before, _)| before);
     let mut target = Text::default();
     let is_value = !rest.is_empty() && rest.start().is_empty();
     if !is_value && !rest.start().starts_with('/') {
@@ -98,9 +95,7 @@ impl UrlParts {
         let (credentials, host) = split_credentials(authority);
         self.credentials = credentials;
         let Some(host) = host.as_literal() else {
-            let mut origin = Text::literal(format!("{scheme}://"));
-            origin.append(host);
-            self.variables = Some(origin);
+            self.variables = Some(host.between(&format!("{scheme}://"), ""));
             return Ok(());
         };
         self.origin = parse_origin(scheme, host)?;

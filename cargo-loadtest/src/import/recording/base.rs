@@ -2,6 +2,7 @@
 
 use super::{Constant, Recording, Text};
 use crate::import::naming::{field_name, unique};
+use crate::import::text::most_frequent;
 use std::collections::{HashMap, HashSet};
 
 /// Origin of requests whose host is not known.
@@ -14,16 +15,10 @@ impl Recording {
     /// [`SOMEWHERE`]; each other one becomes a constant, so that no request goes to the host of another one. Returns the
     /// names of these constants by their origin.
     pub(crate) fn choose_base(&mut self) -> HashMap<String, String> {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
         let exchanges = self.exchanges.iter();
         let origins = exchanges.map(|exchange| exchange.origin.as_str());
         let origins = origins.filter(|origin| !origin.is_empty());
-        for origin in origins.clone() {
-            *counts.entry(origin).or_default() += 1;
-        }
-        // The first of those with the most.
-        let most = origins.rev().max_by_key(|origin| counts[origin]);
-        let most = most.unwrap_or(SOMEWHERE).to_owned();
+        let most = most_frequent(origins).unwrap_or(SOMEWHERE).to_owned();
         let base = if most.contains('{') { SOMEWHERE } else { &most };
         let names = self.constants.iter().map(|constant| constant.name.clone());
         let mut names: HashSet<String> = names.collect();
@@ -41,9 +36,8 @@ impl Recording {
                 self.constants.push(host_constant(origin, &mut names));
                 self.constants.len() - 1
             });
-            let mut target = Text::constant(number);
-            target.append(std::mem::take(&mut exchange.target));
-            exchange.target = target;
+            let target = [Text::constant(number), std::mem::take(&mut exchange.target)];
+            exchange.target = Text::join(target, "");
         }
         self.base = Some(base.to_owned());
         let hosts = hosts.into_iter();

@@ -132,36 +132,25 @@ impl Recording {
             .iter()
             .flat_map(|one| self.references_of(one));
         used.extend(references.map(Piece::Reference));
+        let secrets = self.secrets.iter().enumerate();
+        let known = secrets.filter(|(_, secret)| secret.value.is_some());
+        used.extend(known.map(|(at, _)| Piece::Secret(at)));
         let mut renumbered = HashMap::new();
-        keep_used(
-            &mut self.secrets,
-            Piece::Secret,
-            &mut renumbered,
-            |piece, secret| secret.value.is_some() || used.contains(piece),
-        );
+        keep_used(&mut self.secrets, Piece::Secret, &used, &mut renumbered);
         keep_used(
             &mut self.references,
             Piece::Reference,
+            &used,
             &mut renumbered,
-            |piece, _| used.contains(piece),
         );
-        keep_used(
-            &mut self.constants,
-            Piece::Constant,
-            &mut renumbered,
-            |piece, _| used.contains(piece),
-        );
+        keep_used(&mut self.constants, Piece::Constant, &used, &mut renumbered);
         let references = self.references.iter_mut();
         let rows = references.filter_map(|reference| match &mut reference.from {
             Origin::Page { row, .. } => row.as_mut(),
             _ => None,
         });
-        for text in self
-            .exchanges
-            .iter_mut()
-            .flat_map(Exchange::texts_mut)
-            .chain(rows)
-        {
+        let texts = self.exchanges.iter_mut().flat_map(Exchange::texts_mut);
+        for text in texts.chain(rows) {
             let pieces = text.pieces().iter();
             *text = pieces
                 .map(|piece| renumbered.get(piece).unwrap_or(piece).clone())
@@ -174,15 +163,14 @@ impl Recording {
 fn keep_used<T>(
     items: &mut Vec<T>,
     piece: fn(usize) -> Piece,
+    used: &HashSet<Piece>,
     renumbered: &mut HashMap<Piece, Piece>,
-    is_used: impl Fn(&Piece, &T) -> bool,
 ) {
-    let mut number = 0;
-    let mut kept = 0;
-    items.retain(|item| {
+    let (mut number, mut kept) = (0, 0);
+    items.retain(|_| {
         let old = piece(number);
         number += 1;
-        let is_kept = is_used(&old, item);
+        let is_kept = used.contains(&old);
         if is_kept {
             renumbered.insert(old, piece(kept));
             kept += 1;
@@ -241,13 +229,11 @@ pub(crate) struct ReferenceNumbers(HashMap<(Origin, bool, Confidence), usize>);
 impl ReferenceNumbers {
     /// Returns the value of a reference, and adds that to `all` the first time.
     pub(crate) fn refer(&mut self, reference: Reference, all: &mut Vec<Reference>) -> Text {
-        let Reference {
-            from,
-            is_bare,
-            confidence,
-            ..
-        } = &reference;
-        let key = (from.clone(), *is_bare, *confidence);
+        let key = (
+            reference.from.clone(),
+            reference.is_bare,
+            reference.confidence,
+        );
         let number = *self.0.entry(key).or_insert_with(|| {
             all.push(reference);
             all.len() - 1
@@ -287,6 +273,18 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Makes the value at this path of the JSON of an answer.
+    pub(crate) fn body(exchange: usize, path: &[Key]) -> Self {
+        let path = path.to_vec();
+        Self::Body { exchange, path }
+    }
+
+    /// Makes the value of a header.
+    pub(crate) fn header(exchange: usize, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self::Header { exchange, name }
+    }
+
     /// Makes the value of the first field of a page with this name.
     pub(crate) fn field(exchange: usize, name: impl Into<String>) -> Self {
         let (name, number) = (name.into(), 0);

@@ -72,6 +72,14 @@ impl Text {
         joined
     }
 
+    /// Puts literals around it.
+    pub(crate) fn between(self, before: &str, after: &str) -> Self {
+        let mut text = Self::literal(before);
+        text.append(self);
+        text.push_str(after);
+        text
+    }
+
     /// Appends a pair of a form, or of cookies: `&name=value`.
     pub(crate) fn push_pair(&mut self, separator: &str, name: &str, value: Self) {
         self.push_str(if self.is_empty() { "" } else { separator });
@@ -241,10 +249,8 @@ impl Flat {
     pub(crate) fn value(&self, part: &str) -> Option<&Piece> {
         let mut letters = part.chars();
         let letter = letters.next().filter(|letter| self.is_value(*letter))?;
-        letters
-            .next()
-            .is_none()
-            .then(|| &self.values[number(letter)])
+        let is_alone = letters.next().is_none();
+        is_alone.then(|| &self.values[number(letter)])
     }
 
     pub(crate) fn is_value(&self, letter: char) -> bool {

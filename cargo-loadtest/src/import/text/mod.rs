@@ -9,10 +9,8 @@ pub(super) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
 
 /// Decodes `%2F` and the like; where the result is not UTF-8, returns the text as it is.
 pub(super) fn percent_decode(text: &str) -> String {
-    match percent_encoding::percent_decode_str(text).decode_utf8() {
-        Ok(decoded) => decoded.into_owned(),
-        Err(_) => text.to_owned(),
-    }
+    let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
+    decoded.unwrap_or(text.into()).into_owned()
 }
 
 /// Decodes a name or a value of a form or a query, where `+` is a blank.
@@ -87,6 +85,12 @@ pub(super) fn singular(word: &str) -> String {
     stem("s").unwrap_or(word).to_owned()
 }
 
+/// Returns the nearest place at or before `at` at which a character begins.
+pub(super) fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut places = (0..=at.min(text.len())).rev();
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// Truncates words to a number of characters.
 pub(super) fn truncate(words: &str, most: usize) -> String {
     let Some((end, _)) = words.char_indices().nth(most) else {
@@ -106,6 +110,12 @@ pub(super) fn quote_name(name: &str) -> String {
         "`{}`",
         truncate(&crate::console::clean(name).replace('`', "'"), 60)
     )
+}
+
+/// Returns the value of a name in a list of pairs.
+pub(super) fn find_pair<'p, V>(pairs: &'p [(impl AsRef<str>, V)], name: &str) -> Option<&'p V> {
+    let (_, value) = pairs.iter().find(|(known, _)| known.as_ref() == name)?;
+    Some(value)
 }
 
 /// Returns true where a list has the word.
