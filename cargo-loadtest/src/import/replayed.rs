@@ -67,11 +67,8 @@ pub(crate) fn replay_recording(
         step.fingerprint =
             fingerprint(&(&step.method, &step.url, &step.headers, &step.body), plain)?.into();
     }
-    let all: Vec<_> = definition
-        .steps
-        .iter()
-        .map(|step| &step.fingerprint)
-        .collect();
+    let steps = definition.steps.iter();
+    let all: Vec<_> = steps.map(|step| &step.fingerprint).collect();
     definition.fingerprint =
         fingerprint(&(&definition.base, all, &definition.client), None)?.into();
     let secret = |secret: &Secret| Some((secret.name.clone(), secret.value.clone()?));

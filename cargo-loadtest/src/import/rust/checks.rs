@@ -143,11 +143,8 @@ fn render_metric(metric: &Metric, answer: Option<&Shape>) -> String {
 }
 
 fn render_test(test: &AnswerTest, answer: Option<&Shape>) -> String {
-    let checks: Vec<String> = test
-        .checks
-        .iter()
-        .map(|check| render(check, answer))
-        .collect();
+    let checks = test.checks.iter().map(|check| render(check, answer));
+    let checks: Vec<String> = checks.collect();
     match (checks.join(" && "), test.holds) {
         (all, true) => all,
         (all, false) => format!("!({all})"),

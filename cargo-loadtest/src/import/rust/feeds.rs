@@ -5,7 +5,7 @@ use super::scope::Scope;
 use super::types::identifier;
 use crate::import::naming;
 use crate::import::recording::{Exchange, FeedOrder, FeedSource, Piece, Recording, RunValue, Text};
-use crate::import::text::quote_name;
+use crate::import::text::{find_pair, quote_name};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -37,8 +37,7 @@ impl RowType {
             return "json!(null)".to_owned();
         };
         let fields = fields.iter().map(|(column, field)| {
-            let value = row.iter().find(|(known, _)| known == column);
-            let value = value.map_or("", |(_, value)| value.as_str());
+            let value = find_pair(row, column).map_or("", String::as_str);
             format!("{}: {}.to_owned()", identifier(field), quote_code(value))
         });
         format!("{name} {{ {} }}", fields.collect::<Vec<_>>().join(", "))
@@ -49,9 +48,7 @@ impl RowType {
         let Self::Columns { fields, .. } = self else {
             return None;
         };
-        let mut fields = fields.iter();
-        let found = fields.find(|(known, _)| Some(known.as_str()) == column);
-        found.map(|(_, field)| field.as_str())
+        find_pair(fields, column?).map(String::as_str)
     }
 
     /// Returns the path of a column between the braces of a template.
@@ -212,24 +209,18 @@ pub(super) fn write_feeds(body: &mut String, scope: &Scope<'_>, drawn: &BTreeSet
         };
         let stop = if feed.stops { ".stop()" } else { "" };
         let ty = scope.types.rows[number].name();
-        let (returned, statement, rows) = match &feed.source {
-            FeedSource::JsonField(file, _) => (
-                format!("Result<Feed<{ty}>, Box<dyn std::error::Error>>"),
-                format!(
-                    "        let file: Value = std::fs::read_to_string({})?.parse()?;\n",
-                    quote_code(file)
-                ),
-                format!("Ok({rows}{order}{stop})"),
-            ),
-            _ => (
-                format!("Feed<{ty}>"),
-                String::new(),
-                format!("{rows}{order}{stop}"),
-            ),
-        };
+        let mut returned = format!("Feed<{ty}>");
+        let mut rows = format!("{rows}{order}{stop}");
+        if let FeedSource::JsonField(file, _) = &feed.source {
+            returned = format!("Result<{returned}, Box<dyn std::error::Error>>");
+            let file = quote_code(file);
+            rows = format!(
+                "let file: Value = std::fs::read_to_string({file})?.parse()?;\n        Ok({rows})"
+            );
+        }
         let _ = write!(
             body,
-            "    #[feed]\n    fn {name}() -> {returned} {{\n{statement}        {rows}\n    }}\n\n"
+            "    #[feed]\n    fn {name}() -> {returned} {{\n        {rows}\n    }}\n\n"
         );
     }
 }

@@ -57,10 +57,7 @@ pub(super) fn write_function(
 ) {
     let mut function = Function::new(scope, uses);
     let request = function.request(exchange, url);
-    let ty = answer.map_or_else(
-        || "Request".to_owned(),
-        |answer| format!("Request<{answer}>"),
-    );
+    let ty = answer.map_or("Request".to_owned(), |answer| format!("Request<{answer}>"));
     let (returned, end) = if function.is_fallible {
         function.define("request", &request);
         (format!("Option<{ty}>"), "Some(request)".to_owned())

@@ -4,7 +4,7 @@ use super::comment;
 use super::function::Uses;
 use super::layout::quote_text;
 use super::partition::Scenario;
-use crate::import::recording::{Constant, Exchange, Recording};
+use crate::import::recording::{Constant, Recording};
 use crate::import::source::{Input, Note};
 use std::fmt::Write as _;
 
@@ -19,15 +19,6 @@ pub(crate) struct NamedSecret {
 
 /// The functions that steps call, in their order.
 const FUNCTIONS: &str = include_str!("../data/functions.txt");
-
-/// Returns the notes about an exchange.
-pub(super) fn notes_of<'a>(
-    recording: &'a Recording,
-    exchange: &'a Exchange,
-) -> impl Iterator<Item = &'a Note> {
-    let notes = recording.notes.iter();
-    notes.filter(|note| note.span == exchange.span)
-}
 
 /// Renders the head of the file.
 pub(super) fn render_head(

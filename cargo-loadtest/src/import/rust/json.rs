@@ -78,15 +78,10 @@ fn render_node(
         }
         Value::Text(text) => notation(Leaf::Text(text)),
         Value::List(items) => {
-            let items = items
-                .iter()
-                .map(|item| render_node(item, indent + 4, notation));
-            Some(join_items(
-                "[",
-                &items.collect::<Option<Vec<_>>>()?,
-                "]",
-                indent,
-            ))
+            let items = items.iter();
+            let items = items.map(|item| render_node(item, indent + 4, notation));
+            let items: Option<Vec<_>> = items.collect();
+            Some(join_items("[", &items?, "]", indent))
         }
         Value::Object(fields) => {
             let fields = fields.iter().map(|field| {
@@ -94,12 +89,8 @@ fn render_node(
                 let value = render_node(&field.node, indent + 4, notation)?;
                 Some(format!("{name}: {value}"))
             });
-            Some(join_items(
-                "{",
-                &fields.collect::<Option<Vec<_>>>()?,
-                "}",
-                indent,
-            ))
+            let fields: Option<Vec<_>> = fields.collect();
+            Some(join_items("{", &fields?, "}", indent))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Literals and attributes of Rust, and the user's rustfmt for the layout of the rest.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -15,6 +15,16 @@ pub(super) fn write_attribute(source: &mut String, indent: &str, name: &str, opt
     };
     let attribute = attribute.replace('\n', &format!("\n{indent}"));
     let _ = writeln!(source, "{indent}{attribute}");
+}
+
+/// Returns an option with its value, where it has one.
+pub(super) fn write_option(name: &str, value: Option<impl Display>) -> Option<String> {
+    value.map(|value| format!("{name} = {value}"))
+}
+
+/// Returns a word as an option, where it is set.
+pub(super) fn write_flag(word: &str, is_set: bool) -> Option<String> {
+    is_set.then(|| word.to_owned())
 }
 
 /// Joins items on one line where they fit, else with a line for each.

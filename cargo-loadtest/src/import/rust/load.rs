@@ -5,10 +5,9 @@
     reason = "numbers of the input are compared as they are written"
 )]
 
-use super::layout::quote_text;
+use super::layout::{quote_text, write_flag, write_option};
 use crate::import::recording::{Runs, ScenarioSettings, StepSettings};
 use loadtest_model::definition::{Load, Shape, Stage, Think};
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// The longest time that is written.
@@ -16,29 +15,17 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Returns the options of a scenario.
 pub(super) fn scenario_options(settings: &ScenarioSettings) -> Vec<String> {
-    let mut options = Vec::new();
-    if let Some(load) = &settings.load {
-        options.push(format!("load = {}", render_load(load)));
-    }
-    if !settings.thresholds.is_empty() {
-        options.push(format!("thresholds({})", settings.thresholds.join(", ")));
-    }
-    if let Some(start) = settings.start {
-        options.push(format!("start = {}", render_time(start)));
-    }
-    if let Some(weight) = settings.weight {
-        options.push(format!("weight = {weight}"));
-    }
-    if settings.keeps_cookies {
-        options.push("cookies = user".to_owned());
-    }
-    if settings.drops_cookies {
-        options.push("cookies = off".to_owned());
-    }
-    if settings.stops_on_failure {
-        options.push("stop_on_failure".to_owned());
-    }
-    options
+    let thresholds = settings.thresholds.join(", ");
+    let options = [
+        write_option("load", settings.load.as_ref().map(render_load)),
+        (!thresholds.is_empty()).then(|| format!("thresholds({thresholds})")),
+        write_option("start", settings.start.map(render_time)),
+        write_option("weight", settings.weight),
+        write_flag("cookies = user", settings.keeps_cookies),
+        write_flag("cookies = off", settings.drops_cookies),
+        write_flag("stop_on_failure", settings.stops_on_failure),
+    ];
+    options.into_iter().flatten().collect()
 }
 
 /// Returns the options of a step that its settings have, without those on statuses and checks.
@@ -48,32 +35,22 @@ pub(super) fn step_options(settings: &StepSettings) -> Vec<String> {
         let tags: Vec<_> = settings.tags.iter().map(|tag| quote_text(tag)).collect();
         options.push(format!("tags = [{}]", tags.join(", ")));
     }
-    if let Some(weight) = &settings.weight {
-        options.push(format!("weight = {weight}"));
-    }
-    if let Some(choice) = &settings.choice {
-        options.push(format!("one_of = {choice}"));
-    }
-    if settings.stops_on_failure {
-        options.push("stop_on_failure".to_owned());
-    }
-    match settings.runs {
-        Runs::Always => {}
-        Runs::Once => options.push("once".to_owned()),
-        Runs::Last => options.push("last".to_owned()),
-    }
+    let more = [
+        write_option("weight", settings.weight.as_ref()),
+        write_option("one_of", settings.choice.as_ref()),
+        write_flag("stop_on_failure", settings.stops_on_failure),
+        write_flag("once", settings.runs == Runs::Once),
+        write_flag("last", settings.runs == Runs::Last),
+    ];
+    options.extend(more.into_iter().flatten());
     options
 }
 
 /// Renders a load: `users(50, ramp_up = 10s, for = 1m)`.
 fn render_load(load: &Load) -> String {
-    let mut more = String::new();
-    if let Some(most) = load.max_users {
-        let _ = write!(more, ", max_users = {most}");
-    }
-    if let Some(pace) = load.pace {
-        let _ = write!(more, ", pace = {}", render_time(pace));
-    }
+    let most = write_option(", max_users", load.max_users);
+    let pace = write_option(", pace", load.pace.map(render_time));
+    let more = most.unwrap_or_default() + &pace.unwrap_or_default();
     let term = |word: &str, amount: String, ramp_up: Duration, duration: Duration| {
         let ramp = match render_long_time(ramp_up) {
             _ if ramp_up.is_zero() => String::new(),

@@ -31,7 +31,7 @@ use function::Uses;
 pub(crate) use head::NamedSecret;
 use head::name_secrets;
 pub(crate) use layout::format_source;
-use layout::{quote_text, write_attribute};
+use layout::{quote_text, write_attribute, write_flag, write_option};
 use partition::Scenario;
 pub(crate) use scope::Linked;
 use scope::Scope;
@@ -135,10 +135,8 @@ impl Writer<'_> {
         comment::write_words(&mut self.body, "///", title, description);
         let mut options = vec![format!("base = {}", quote_text(self.base))];
         let exchanges = scenario.steps.iter().map(|at| &recording.exchanges[*at]);
-        options.extend(client_options(
-            &recording.client,
-            &exchanges.collect::<Vec<_>>(),
-        ));
+        let exchanges: Vec<_> = exchanges.collect();
+        options.extend(client_options(&recording.client, &exchanges));
         options.extend(load::scenario_options(&scenario.settings));
         options.extend(shared::share_headers(&mut scope));
         write_attribute(&mut self.body, "", "scenario", &options);
@@ -153,7 +151,8 @@ impl Writer<'_> {
             transactions.enter(&mut self.body, recording.exchanges[*number].transaction());
             let exchange = &recording.exchanges[*number];
             code::write_code(&mut self.body, recording, *number, false);
-            for note in head::notes_of(recording, exchange) {
+            let notes = recording.notes.iter();
+            for note in notes.filter(|note| note.span == exchange.span) {
                 let words = loadtest::redact::redact(&note.words);
                 comment::write_comment(&mut self.body, "    //", &words);
             }
@@ -193,33 +192,24 @@ impl Writer<'_> {
 }
 
 fn client_options(client: &Client, exchanges: &[&Exchange]) -> Vec<String> {
-    let version = client.http.map(|http| match http {
-        Http::One => "http = 1".to_owned(),
-        Http::Two => "http = 2".to_owned(),
-        Http::Three => "http = 3".to_owned(),
+    let http = client.http.map(|http| match http {
+        Http::One => 1,
+        Http::Two => 2,
+        Http::Three => 3,
     });
-    let mut options: Vec<String> = version.into_iter().collect();
-    for (name, file) in [("ca", &client.ca), ("identity", &client.identity)] {
-        options.extend(
-            file.iter()
-                .map(|file| format!("{name} = {}", quote_text(file))),
-        );
-    }
-    if client.insecure {
-        options.push("insecure = true".to_owned());
-    }
-    if client.redirects > 0 {
-        options.push(format!("redirects = {}", client.redirects));
-    }
     // Cookies of answers were not recorded beside those that a step sends itself.
-    let sends_cookie = exchanges
-        .iter()
-        .any(|exchange| exchange.header("cookie").is_some());
-    let asks_again = exchanges.len() > 1
-        || client.redirects > 0
-        || exchanges.iter().any(|exchange| exchange.redirects > 0);
-    if !client.keeps_cookies && asks_again && sends_cookie {
-        options.push("cookies = off".to_owned());
-    }
-    options
+    let mut all = exchanges.iter();
+    let sends_cookie = all.any(|exchange| exchange.header("cookie").is_some());
+    let redirects = exchanges.iter().map(|exchange| exchange.redirects);
+    let asks_again = exchanges.len() > 1 || redirects.sum::<u32>() + client.redirects > 0;
+    let drops_cookies = !client.keeps_cookies && asks_again && sends_cookie;
+    let options = [
+        write_option("http", http),
+        write_option("ca", client.ca.as_deref().map(quote_text)),
+        write_option("identity", client.identity.as_deref().map(quote_text)),
+        write_flag("insecure = true", client.insecure),
+        write_option("redirects", Some(client.redirects).filter(|most| *most > 0)),
+        write_flag("cookies = off", drops_cookies),
+    ];
+    options.into_iter().flatten().collect()
 }

@@ -49,10 +49,8 @@ pub(crate) struct Linked {
 impl<'a> Scope<'a> {
     /// Returns the name of a step.
     pub(super) fn step(&self, exchange: usize) -> &'a str {
-        self.scenario
-            .names
-            .get(&exchange)
-            .map_or("", String::as_str)
+        let name = self.scenario.names.get(&exchange);
+        name.map_or("", String::as_str)
     }
 
     /// Returns true where a header stands at the scenario.
@@ -134,11 +132,8 @@ impl<'a> Scope<'a> {
         if references.any(|at| self.recording.references[at].from.exchange() == after) {
             return None;
         }
-        let ty = match self.answer(after) {
-            Some(shape) => shape.borrowed_type(),
-            None => "Response".to_owned(),
-        };
-        Some((self.step(after), ty))
+        let ty = self.answer(after).map(Shape::borrowed_type);
+        Some((self.step(after), ty.unwrap_or("Response".to_owned())))
     }
 
     /// Returns the path of a value that a run makes.

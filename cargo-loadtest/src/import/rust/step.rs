@@ -4,7 +4,7 @@ use super::checks::{render_checks, write_metrics};
 use super::comment;
 use super::declared::{declare_request, is_sendable, url_of};
 use super::function::{Uses, write_function};
-use super::layout::write_attribute;
+use super::layout::{write_attribute, write_option};
 use super::load::{render_think, render_time, step_options};
 use super::scope::Scope;
 use super::stream::{render_stream_end, socket_url, write_messages};
@@ -84,18 +84,15 @@ fn describe_step(source: &mut String, exchange: &Exchange) {
 
 /// Returns the options of a step besides its request.
 fn step_settings(exchange: &Exchange, client: &Client, answer: Option<&Shape>) -> Vec<String> {
-    let mut options = Vec::new();
-    if exchange.redirects != client.redirects {
-        let redirects = exchange.redirects.min(MOST_REDIRECTS);
-        options.push(format!("redirects = {redirects}"));
-    }
+    let redirects = exchange.redirects.min(MOST_REDIRECTS);
+    let redirects = Some(redirects).filter(|_| exchange.redirects != client.redirects);
+    let mut options = Vec::from_iter(write_option("redirects", redirects));
     let ends = (exchange.stream.as_ref()).map(|stream| render_stream_end(exchange, stream));
     let is_left = ends.iter().flatten().any(|end| end.starts_with("lasts"));
     options.extend(ends.into_iter().flatten());
-    if let Some(timeout) = exchange.timeout.filter(|_| !is_left) {
-        let timeout = render_time(timeout.max(Duration::from_millis(1)));
-        options.push(format!("timeout = {timeout}"));
-    }
+    let timeout = exchange.timeout.filter(|_| !is_left);
+    let timeout = timeout.map(|timeout| render_time(timeout.max(Duration::from_millis(1))));
+    options.extend(write_option("timeout", timeout));
     let ranges = exchange.settings.statuses.iter();
     let ranges = ranges.map(|(from, to)| format!("{from}..{to}"));
     let statuses = expected_statuses(exchange);
@@ -105,11 +102,9 @@ fn step_settings(exchange: &Exchange, client: &Client, answer: Option<&Shape>) -
     }
     options.extend(render_checks(exchange, answer));
     options.extend(step_options(&exchange.settings));
-    if let Some(think) = exchange.think.filter(|think| think.as_millis() > 0) {
-        options.push(format!("think = {}", render_time(think)));
-    } else if let Some(think) = &exchange.settings.think {
-        options.push(format!("think = {}", render_think(think)));
-    }
+    let think = exchange.think.filter(|think| think.as_millis() > 0);
+    let other = exchange.settings.think.as_ref().map(render_think);
+    options.extend(write_option("think", think.map(render_time).or(other)));
     options
 }
 

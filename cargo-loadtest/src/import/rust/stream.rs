@@ -33,14 +33,8 @@ pub(super) fn render_stream_end(exchange: &Exchange, stream: &EventStream) -> Ve
 
 /// Returns the URL of a WebSocket, whose scheme says so.
 pub(super) fn socket_url(url: Text) -> Text {
-    match url.strip_prefix("http") {
-        Some(rest) => {
-            let mut url = Text::literal("ws");
-            url.append(rest);
-            url
-        }
-        None => url,
-    }
+    let rest = url.strip_prefix("http");
+    rest.map_or(url, |rest| rest.between("ws", ""))
 }
 
 /// Writes a step that sends the recorded messages over the WebSocket of the step `name`, whose type is `ty`.

@@ -7,6 +7,7 @@ use super::layout::quote_text;
 use super::partition::Scenario;
 use crate::import::naming;
 use crate::import::recording::{Exchange, Key, Origin, Recording};
+use heck::ToLowerCamelCase as _;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -271,7 +272,7 @@ fn items_of<'v>(seen: &[&'v Value]) -> Vec<&'v Value> {
 fn render_fields(fields: &[StructField]) -> (&'static str, String) {
     let is_camel = fields
         .iter()
-        .all(|field| camel_case(&field.name) == field.key)
+        .all(|field| field.name.to_lower_camel_case() == field.key)
         && fields.iter().any(|field| field.name != field.key);
     let mut body = String::new();
     for field in fields {
@@ -292,16 +293,6 @@ fn render_fields(fields: &[StructField]) -> (&'static str, String) {
         ""
     };
     (attribute, body)
-}
-
-/// Returns a name in camel case, as serde does.
-fn camel_case(name: &str) -> String {
-    let words = name.split('_').filter(|word| !word.is_empty());
-    let words = words.enumerate().map(|(at, word)| match at {
-        0 => word.to_owned(),
-        _ => word[..1].to_ascii_uppercase() + &word[1..],
-    });
-    words.collect()
 }
 
 /// Returns a name as it is written in code.
