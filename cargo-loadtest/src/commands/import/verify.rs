@@ -4,13 +4,11 @@ use crate::console;
 use crate::error::Error;
 use crate::import::{LeftValue, Recording, WrittenScenario};
 use crate::session;
+use crate::suggestion::join_some;
 use loadtest_model::protocol::{DebugAnswer, DebugEvent, DebugOutcome};
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// The most fields that a line names.
-const MOST_NAMED: usize = 3;
 
 /// The load test that was written.
 #[derive(Debug)]
@@ -49,10 +47,8 @@ pub(super) fn verify(
     for scenario in test.scenarios {
         let journey = run_journey(test, scenario)?;
         if let Some(reason) = &journey.failure {
-            return Err(Error::usage(format!(
-                "`{}` did not run: {reason}",
-                scenario.name
-            )));
+            let words = format!("`{}` did not run: {reason}", scenario.name);
+            return Err(Error::usage(words));
         }
         for (number, (step, exchange)) in scenario.steps.iter().enumerate() {
             all += 1;
@@ -68,10 +64,8 @@ pub(super) fn verify(
             }
         }
     }
-    console::print_status(
-        "Verified",
-        format_args!("{same} of {all} steps have the same answer as in the recording"),
-    );
+    let words = format!("{same} of {all} steps have the same answer as in the recording");
+    console::print_status("Verified", words);
     Ok(same == all && stale == 0)
 }
 
@@ -81,17 +75,13 @@ fn run_journey(test: &WrittenTest<'_>, scenario: &WrittenScenario) -> Result<Jou
     let mut command = Command::new(session::own_program()?);
     command.args(["debug", "--format", "json", "--package", test.package]);
     command.arg(identity).current_dir(test.folder);
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(Error::io("run", test.folder))?;
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output = command.output().map_err(Error::io("run", test.folder))?;
     let mut journey = Journey::default();
     let printed = String::from_utf8_lossy(&output.stdout);
-    let mut events = printed
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .peekable();
+    let events = printed.lines();
+    let events = events.filter_map(|line| serde_json::from_str(line).ok());
+    let mut events = events.peekable();
     if events.peek().is_none() {
         journey.failure = Some("the message is above".to_owned());
     }
@@ -155,10 +145,8 @@ fn describe_difference(
         let value = header.value.as_literal().unwrap_or_default();
         (&*header.name, value)
     });
-    let theirs = answer
-        .headers
-        .iter()
-        .map(|(name, value)| (&**name, &**value));
+    let theirs = answer.headers.iter();
+    let theirs = theirs.map(|(name, value)| (&**name, &**value));
     if let (Some(own), Some(theirs)) = (content_type(own), content_type(theirs))
         && own != theirs
     {
@@ -168,25 +156,9 @@ fn describe_difference(
     let theirs: serde_json::Value = serde_json::from_str(&body.text.as_ref()?.to_string()).ok()?;
     let own: serde_json::Value = serde_json::from_slice(&recorded.body).ok()?;
     let (own, theirs) = (own.as_object()?, theirs.as_object()?);
-    let missing: Vec<_> = own
-        .keys()
-        .filter(|key| !theirs.contains_key(*key))
-        .collect();
-    if missing.is_empty() {
-        return None;
-    }
-    let more = missing.len().saturating_sub(MOST_NAMED);
-    let named: Vec<_> = missing
-        .iter()
-        .take(MOST_NAMED)
-        .map(|key| format!("`{key}`"))
-        .collect();
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    Some(format!("without {}{more}", named.join(", ")))
+    let missing = own.keys().filter(|key| !theirs.contains_key(*key));
+    let missing: Vec<String> = missing.map(|key| format!("`{key}`")).collect();
+    (!missing.is_empty()).then(|| format!("without {}", join_some(&missing)))
 }
 
 fn content_type<'h>(mut headers: impl Iterator<Item = (&'h str, &'h str)>) -> Option<String> {

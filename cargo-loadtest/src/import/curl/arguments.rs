@@ -2,7 +2,8 @@
 
 use super::super::shell::ShellWord;
 use super::super::source::{Mistake, Note, Span};
-use super::options::{self, CurlOption, OptionEffect};
+use super::options::{self, CurlOption, OPTIONS, OptionEffect};
+use crate::suggestion::find_similar;
 
 /// Options of `Invoke-WebRequest`, which PowerShell also calls `curl`.
 const CMDLET_OPTIONS: [&str; 5] = ["Uri", "Headers", "Method", "Body", "ContentType"];
@@ -84,7 +85,8 @@ impl ArgumentReader<'_> {
         }
         while let [letter, rest @ ..] = letters {
             let letter = char::from(*letter);
-            let option = options::find_letter(letter).ok_or_else(|| {
+            let option = OPTIONS.iter().find(|option| option.letter == Some(letter));
+            let option = option.ok_or_else(|| {
                 let words = format!("curl has no option `-{}`", letter.escape_debug());
                 Mistake::new(word.span.clone(), words)
             })?;
@@ -150,7 +152,7 @@ fn unknown_option(word: &ShellWord, name: &str) -> Mistake {
     // What follows may be a password.
     let name = name.split('=').next().unwrap_or_default();
     let span = word.span.start..word.span.end.min(word.span.start + 2 + name.len());
-    let meant = options::suggest_name(name);
+    let meant = find_similar(name, OPTIONS.iter().map(|option| option.name));
     let meant = meant.map(|meant| format!("did you mean `--{meant} ..`? "));
     let help = meant.unwrap_or_default() + "options of `cargo loadtest` go before `--`";
     Mistake::new(span, format!("curl has no option `--{name}`")).help(help)

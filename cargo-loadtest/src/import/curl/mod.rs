@@ -25,7 +25,7 @@ pub(crate) fn read_text<'e>(
     hosts: Option<shell::EnvironmentLookup<'e>>,
 ) -> Result<Recording, Mistake> {
     let is_named = environment.is_none();
-    let mut variables = ShellVariables::new(&input.text, environment).with_hosts(hosts);
+    let mut variables = ShellVariables::new(&input.text, environment, hosts);
     let mut recording = Recording::default();
     let commands = shell::read_commands(&input.text, &mut variables, &mut recording.notes)?;
     recording.secrets = variables.secrets();
@@ -64,7 +64,7 @@ pub(crate) fn read_words(
         });
     }
     let input = Input::new("<command line>", text);
-    let variables = ShellVariables::new("", None);
+    let variables = ShellVariables::default();
     let read = read_all(&[command], files, &variables, Recording::default());
     (input, read)
 }

@@ -1,12 +1,11 @@
 //! The options of curl, those of its newer versions included.
 
-use crate::suggestion::find_similar;
 use std::sync::LazyLock;
 
 /// An option of curl: a row of `data/curl-options.tsv`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CurlOption {
-    letter: Option<char>,
+    pub(super) letter: Option<char>,
     pub(super) name: &'static str,
     /// True where the next word is its value.
     pub(super) takes_value: bool,
@@ -30,7 +29,7 @@ pub(super) enum OptionEffect {
     Refused(&'static str),
 }
 
-static OPTIONS: LazyLock<Vec<CurlOption>> = LazyLock::new(|| {
+pub(super) static OPTIONS: LazyLock<Vec<CurlOption>> = LazyLock::new(|| {
     let rows = include_str!("../data/curl-options.tsv").lines();
     rows.filter_map(parse_row).collect()
 });
@@ -57,11 +56,6 @@ fn parse_row(row: &'static str) -> Option<CurlOption> {
     })
 }
 
-/// Returns the option of a letter.
-pub(super) fn find_letter(letter: char) -> Option<&'static CurlOption> {
-    OPTIONS.iter().find(|option| option.letter == Some(letter))
-}
-
 /// Returns the option of a name, and whether the name switches it on.
 pub(super) fn find_name(name: &str) -> Option<(&'static CurlOption, bool)> {
     let find = |name: &str| OPTIONS.iter().find(|option| option.name == name);
@@ -69,11 +63,6 @@ pub(super) fn find_name(name: &str) -> Option<(&'static CurlOption, bool)> {
     find(name)
         .map(|option| (option, true))
         .or_else(|| off().map(|option| (option, false)))
-}
-
-/// Returns the option that a misspelt name is likely to mean.
-pub(super) fn suggest_name(name: &str) -> Option<&'static str> {
-    find_similar(name, OPTIONS.iter().map(|option| option.name))
 }
 
 #[cfg(test)]

@@ -147,17 +147,14 @@ fn is_type(content_type: &str, known: &str) -> bool {
     content_type.to_ascii_lowercase().starts_with(known)
 }
 
-fn is_base64(node: &Node<'_>) -> bool {
-    let encoding = node.text_of("encoding").unwrap_or_default();
-    encoding.eq_ignore_ascii_case("base64")
-}
-
 /// Returns the bytes of a text that may be encoded.
 fn decode_text(text: &str, node: &Node<'_>) -> Vec<u8> {
     let decode = || {
         let plain = text.split_ascii_whitespace().collect::<String>();
         BASE64_STANDARD.decode(plain).ok()
     };
-    let decoded = is_base64(node).then(decode).flatten();
+    let encoding = node.text_of("encoding").unwrap_or_default();
+    let is_base64 = encoding.eq_ignore_ascii_case("base64");
+    let decoded = is_base64.then(decode).flatten();
     decoded.unwrap_or_else(|| text.as_bytes().to_vec())
 }

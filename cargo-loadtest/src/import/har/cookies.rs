@@ -37,26 +37,22 @@ impl RecordedCookies {
     ) -> Option<Text> {
         let mut own = Text::default();
         for (name, value) in read_sent_cookies(entry) {
-            let is_kept = self.set.get(&name).copied();
+            let is_kept = self.set.get(name).copied();
             if is_kept == Some(true) {
                 continue;
             }
             if is_kept == Some(false) {
-                self.warn(&name, entry, notes);
+                self.warn(name, entry, notes);
             }
-            own.push_str(if own.is_empty() { "" } else { "; " });
-            own.push_str(&format!("{name}="));
-            own.append(self.older_value(entry, &name, &value));
+            own.push_pair("; ", name, self.older_value(entry, name, value));
         }
         (!own.is_empty()).then_some(own)
     }
 
     /// Returns the value of a cookie of an older session: a secret, but for short words such as `dark`.
     fn older_value(&mut self, entry: &HarEntry<'_>, name: &str, value: &str) -> Text {
-        let key = (
-            entry.url.host_str().unwrap_or_default().to_owned(),
-            name.to_owned(),
-        );
+        let host = entry.url.host_str().unwrap_or_default();
+        let key = (host.to_owned(), name.to_owned());
         if let Some(known) = self.older.get(&key) {
             return known.clone();
         }
@@ -104,26 +100,17 @@ impl RecordedCookies {
 }
 
 /// Returns the cookies of a request, without those of trackers.
-fn read_sent_cookies(entry: &HarEntry<'_>) -> Vec<(String, String)> {
+fn read_sent_cookies<'e>(entry: &'e HarEntry<'_>) -> Vec<(&'e str, &'e str)> {
     let headers = entry.request_headers.iter();
-    let headers: Vec<&str> = headers
-        .filter(|(name, _)| name == "cookie")
-        .map(|(_, value)| value.as_str())
-        .collect();
-    let pairs: Vec<(&str, &str)> = if headers.is_empty() {
-        entry.cookies("request")
-    } else {
-        let pairs = headers.iter().flat_map(|header| header.split(';'));
-        let pairs = pairs.map(str::trim);
-        pairs
-            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-            .collect()
-    };
+    let headers = headers.filter(|(name, _)| name == "cookie");
+    let pairs = headers.flat_map(|(_, value)| value.split(';').map(str::trim));
+    let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let mut pairs: Vec<_> = pairs.collect();
+    if pairs.is_empty() {
+        pairs = entry.cookies("request");
+    }
     let is_sound = |text: &str| !text.contains(|letter: char| letter.is_control() || letter == ';');
+    pairs.retain(|(name, value)| !name.is_empty() && is_sound(name) && is_sound(value));
+    pairs.retain(|(name, _)| !is_listed("tracker cookies", &name.to_ascii_lowercase()));
     pairs
-        .into_iter()
-        .filter(|(name, value)| !name.is_empty() && is_sound(name) && is_sound(value))
-        .filter(|(name, _)| !is_listed("tracker cookies", &name.to_ascii_lowercase()))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
 }

@@ -3,7 +3,7 @@
 use super::super::document::Node;
 use super::super::recording::{Dropped, EVENTS};
 use super::super::source::{Note, Span};
-use super::super::text::{is_token, truncate};
+use super::super::text::{find_pair, is_token, truncate};
 use super::times::{parse_moment, read_duration};
 use crate::console::clean;
 use url::{Position, Url};
@@ -84,12 +84,12 @@ impl<'a> HarEntry<'a> {
 
     /// Returns the first header of the request with this name, given in lower case.
     pub(super) fn request_header(&self, name: &str) -> Option<&str> {
-        find_header(&self.request_headers, name)
+        find_pair(&self.request_headers, name).map(String::as_str)
     }
 
     /// Returns the first header of the answer with this name, given in lower case.
     pub(super) fn answer_header(&self, name: &str) -> Option<&str> {
-        find_header(&self.answer_headers, name)
+        find_pair(&self.answer_headers, name).map(String::as_str)
     }
 
     /// Returns the media type of the answer, in lower case and without parameters.
@@ -213,12 +213,6 @@ fn read_status(response: &Node<'_>) -> Option<u16> {
     (100.0..600.0).contains(&status).then_some(status as u16)
 }
 
-fn find_header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
-    let mut headers = headers.iter();
-    let (_, value) = headers.find(|(known, _)| known == name)?;
-    Some(value)
-}
-
 /// Returns the headers of a request or an answer. Browsers join several `set-cookie` by line breaks.
 fn read_headers(part: Option<&Node<'_>>) -> Vec<(String, String)> {
     let list = part.and_then(|part| part.get("headers"));
@@ -244,8 +238,6 @@ fn shorten_url(text: &str) -> String {
         return format!("{scheme}:");
     };
     let authority = &url[Position::BeforeHost..Position::AfterPort];
-    truncate(
-        &format!("{scheme}://{authority}{}", url.path()),
-        LONGEST_SHOWN,
-    )
+    let shown = format!("{scheme}://{authority}{}", url.path());
+    truncate(&shown, LONGEST_SHOWN)
 }

@@ -74,12 +74,6 @@ pub(super) fn busiest_origin<'a>(origins: impl Iterator<Item = &'a str>) -> Opti
     most.filter(|_| most != first).map(str::to_owned)
 }
 
-/// Returns the most frequent host.
-pub(super) fn busiest_host<'e>(entries: impl Iterator<Item = &'e HarEntry<'e>>) -> Option<String> {
-    let hosts = entries.filter_map(|entry| entry.url.host_str());
-    most_frequent(hosts).map(str::to_owned)
-}
-
 /// Returns the name that the hosts of one site share.
 fn find_site(url: &Url) -> Option<String> {
     let name = match url.host()? {

@@ -121,12 +121,10 @@ fn is_other_socket(entry: &HarEntry<'_>, resource: &str) -> bool {
 }
 
 fn is_preflight(entry: &HarEntry<'_>, resource: &str) -> bool {
-    let asks_for_leave = entry
-        .request_header("access-control-request-method")
-        .is_some()
-        || entry
-            .request_header("access-control-request-headers")
-            .is_some();
+    let asked = ["method", "headers"].map(|what| format!("access-control-request-{what}"));
+    let asks_for_leave = asked
+        .iter()
+        .any(|name| entry.request_header(name).is_some());
     resource == "preflight" || entry.method == "OPTIONS" && asks_for_leave
 }
 

@@ -63,17 +63,12 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
     let kept = selection::select_entries(&entries, &kinds, options, &mut recording.dropped);
     if kept.iter().all(Option::is_none) {
         let dropped = &recording.dropped;
-        return Err(selection::nothing_kept(
-            dropped,
-            &unreadable,
-            &entries,
-            list,
-        ));
+        let why = selection::nothing_kept(dropped, &unreadable, &entries, list);
+        return Err(why);
     }
     recording.notes.extend(unreadable);
-    recording
-        .notes
-        .extend(selection::warn_if_sanitised(&root, &entries));
+    let warning = selection::warn_if_sanitised(&root, &entries);
+    recording.notes.extend(warning);
     let mut cookies = RecordedCookies::default();
     let mut exchanges = read_exchanges(&entries, &kept, &mut cookies, &mut recording.notes);
     recording.secrets = cookies.secrets;
@@ -83,30 +78,24 @@ pub(crate) fn read_har(input: &Input, options: &HarOptions) -> Result<Recording,
         times::add_think_times(&mut exchanges);
     }
     recording.exchanges = exchanges.into_iter().map(|timed| timed.exchange).collect();
-    let origins = recording
-        .exchanges
-        .iter()
-        .map(|exchange| exchange.origin.as_str());
+    let origins = recording.exchanges.iter();
+    let origins = origins.map(|exchange| exchange.origin.as_str());
     recording.base = hosts::busiest_origin(origins);
     let base = recording.base_origin().to_owned();
-    for exchange in &mut recording.exchanges {
-        follow_base(exchange, &base);
+    let to_base = recording.exchanges.iter_mut();
+    for exchange in to_base.filter(|exchange| exchange.origin == base) {
+        let headers = exchange.headers.iter_mut();
+        // Servers compare it with their own.
+        for header in headers.filter(|one| one.name.eq_ignore_ascii_case("origin")) {
+            if header.value.as_literal() == Some(&base) {
+                header.value = Piece::Run(RunValue::Origin).into();
+            }
+        }
     }
     recording.client.keeps_cookies = true;
     recording.dropped.sort_by_key(|dropped| dropped.span.start);
     recording.notes.sort_by_key(|note| note.span.start);
     Ok(recording)
-}
-
-/// Writes the origin of the base URL into the `origin` of requests to it: servers compare it with their own.
-fn follow_base(exchange: &mut Exchange, base: &str) {
-    for header in &mut exchange.headers {
-        let is_own =
-            header.name.eq_ignore_ascii_case("origin") && header.value.as_literal() == Some(base);
-        if is_own && exchange.origin == base {
-            header.value = Piece::Run(RunValue::Origin).into();
-        }
-    }
 }
 
 fn read_exchanges(

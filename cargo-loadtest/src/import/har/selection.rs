@@ -3,9 +3,10 @@
 use super::super::document::{self, Node};
 use super::super::recording::Dropped;
 use super::super::source::{Mistake, Note};
+use super::super::text::most_frequent;
 use super::HarOptions;
 use super::entry::HarEntry;
-use super::hosts::{HostFilter, busiest_host};
+use super::hosts::HostFilter;
 use super::kinds::EntryKind;
 use std::collections::{BTreeMap, HashSet};
 
@@ -90,7 +91,8 @@ pub(super) fn nothing_kept(
         "no request is left: {}",
         counts.collect::<Vec<_>>().join("; ")
     );
-    let help = match busiest_host(entries.iter()) {
+    let hosts = entries.iter().filter_map(|entry| entry.url.host_str());
+    let help = match most_frequent(hosts) {
         Some(host) => format!(
             "`--host {host}` keeps the requests to that host, and `--keep-static` static files"
         ),

@@ -219,9 +219,8 @@ impl Finder {
         let name = header.name.to_ascii_lowercase();
         let token = header.value.strip_prefix("Bearer ");
         if let Some(token) = token.filter(|_| name == "authorization") {
-            let mut text = Text::literal("Bearer ");
-            text.append(self.hide_whole(&token, "api token", "the bearer token"));
-            return text;
+            let hidden = self.hide_whole(&token, "api token", "the bearer token");
+            return hidden.between("Bearer ", "");
         }
         // Each cookie is a secret of its own already.
         if name == "cookie" && has_named_values(&header.value) {
@@ -248,9 +247,8 @@ impl Finder {
     /// Hides secrets of a path and its query.
     fn hide_in_url(&mut self, url: &Text) -> Text {
         let flat = url.flat();
-        let (path, query) = flat
-            .text
-            .split_at(flat.text.find('?').unwrap_or(flat.text.len()));
+        let end = flat.text.find('?').unwrap_or(flat.text.len());
+        let (path, query) = flat.text.split_at(end);
         let mut text = Text::default();
         let mut before = "";
         for (at, segment) in path.split('/').enumerate() {
@@ -451,9 +449,8 @@ impl Finder {
             _ => TextPlace::Plain,
         };
         let url = exchange.target.flat();
-        let (path, query) = url
-            .text
-            .split_at(url.text.find('?').unwrap_or(url.text.len()));
+        let end = url.text.find('?').unwrap_or(url.text.len());
+        let (path, query) = url.text.split_at(end);
         let segments = path.split('/').map(|segment| {
             let segment = url.restore(segment);
             self.replace_known(&segment, known, TextPlace::Segment)

@@ -76,11 +76,8 @@ fn is_random_part(part: &str, kind: NameKind) -> bool {
     let different: HashSet<&u8> = bytes.iter().collect();
     let changes = bytes.windows(2);
     let changes = changes.filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
-    let signs = part
-        .trim_end_matches('=')
-        .chars()
-        .count()
-        .saturating_sub(length);
+    let letters = part.trim_end_matches('=').chars().count();
+    let signs = letters.saturating_sub(length);
     is_long
         && different.len() >= least_different
         && changes.count() >= (length / 10).max(2)

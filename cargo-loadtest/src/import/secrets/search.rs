@@ -73,10 +73,8 @@ pub(in crate::import) fn find_evident_secrets(text: &str) -> Vec<SecretMatch> {
 pub(in crate::import) fn find_secret_literals(code: &str) -> Vec<SecretMatch> {
     let mut found = find_secrets(code);
     found.retain(|found| {
-        let line = code[..found.span.start]
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default();
+        let begin = code[..found.span.start].rfind('\n').unwrap_or(0);
+        let line = &code[begin..found.span.start];
         let is_open = |quote| line.matches(quote).count() % 2 == 1;
         let part = &code[found.span.clone()];
         ['"', '\'', '`'].into_iter().any(is_open) && !part.contains("${") || is_recognised(part)
@@ -142,12 +140,6 @@ fn redact_spans(text: &str, spans: impl IntoIterator<Item = Range<usize>>) -> St
         end = span.end;
     }
     shown + &text[end..]
-}
-
-/// Finds words that are a text in Base64: their places and the text.
-fn find_base64_texts(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
-    split_words(text)
-        .filter_map(move |word| Some((place_of(word, text), decode_base64_text(word)?)))
 }
 
 /// Redacts a short value where it is a word of its own.
@@ -231,14 +223,10 @@ impl<'a> Search<'a> {
 
     /// Parses a word: the name of a value, or a value.
     fn word(&mut self, rest: &'a str) {
-        let name = rest
-            .split(|letter| !is_name(letter))
-            .next()
-            .unwrap_or_default();
-        let after = &rest[name.len()..];
+        let end = rest.find(|letter| !is_name(letter));
+        let (name, after) = rest.split_at(end.unwrap_or(rest.len()));
         if let Some(value) = find_credentials(name, after) {
-            self.take(value, Some("token"));
-            return;
+            return self.take(value, Some("token"));
         }
         if let Some(value) = find_named_value(name, after) {
             let is_parted =
@@ -253,10 +241,8 @@ impl<'a> Search<'a> {
             }
             return;
         }
-        let word = split_words(rest)
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches('.');
+        let word = split_words(rest).next().unwrap_or_default();
+        let word = word.trim_end_matches('.');
         if word.len() < name.len() || !rest.starts_with(word) {
             self.skip(name);
         } else if looks_secret(word) || is_random(word, NameKind::Plain) {
@@ -270,11 +256,8 @@ impl<'a> Search<'a> {
     fn path(&mut self, rest: &'a str) {
         let is_end =
             |letter: char| letter.is_whitespace() || "?#\"'`<>()[]{},;&\\".contains(letter);
-        let path = rest
-            .split(is_end)
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches('.');
+        let path = rest.split(is_end).next().unwrap_or_default();
+        let path = path.trim_end_matches('.');
         let mut before = "";
         for segment in path.split('/') {
             if is_secret_segment(before, segment) {
@@ -373,5 +356,6 @@ pub(super) fn has_found(text: &str, find: FindSecrets) -> bool {
             || looks_secret(text)
             || find(text).iter().any(|found| found.name.is_some())
     };
-    is_secret_text(text) || find_base64_texts(text).any(|(_, text)| is_secret_text(&text))
+    let mut decoded = split_words(text).filter_map(decode_base64_text);
+    is_secret_text(text) || decoded.any(|text| is_secret_text(&text))
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 /// Reads commands and notes, where the environment has one variable.
 fn read(text: &str) -> Result<(Vec<ShellCommand>, Vec<String>), Mistake> {
     let mut lookup = |name: &str| (name == "TOKEN").then(|| "tok 1".to_owned());
-    let mut variables = ShellVariables::new("", Some(&mut lookup));
+    let mut variables = ShellVariables::new("", Some(&mut lookup), None);
     let mut notes = Vec::new();
     let commands = read_commands(text, &mut variables, &mut notes)?;
     Ok((commands, notes.into_iter().map(|note| note.words).collect()))
@@ -72,7 +72,7 @@ fn what_comes_of_variables_is_bounded() {
         ),
     ] {
         let mut lookup = |_: &str| None;
-        let mut variables = ShellVariables::new("", Some(&mut lookup));
+        let mut variables = ShellVariables::new("", Some(&mut lookup), None);
         let mistake = read_commands(&text, &mut variables, &mut Vec::new()).unwrap_err();
         assert!(mistake.words.contains("exceed 16 MiB"), "{mistake:?}");
         let before = &text[..mistake.span.start];

@@ -13,6 +13,7 @@ const SHORTEST: usize = 4;
 pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// The variables of a text, and those of the environment that it used.
+#[derive(Default)]
 pub(in crate::import) struct ShellVariables<'a> {
     /// Returns the values of the environment; without it, placeholders stand for them.
     environment: Option<EnvironmentLookup<'a>>,
@@ -31,25 +32,22 @@ pub(in crate::import) struct ShellVariables<'a> {
 }
 
 impl<'a> ShellVariables<'a> {
-    pub(in crate::import) fn new(text: &str, environment: Option<EnvironmentLookup<'a>>) -> Self {
+    /// Begins with the values of an environment, and those that it has for hosts.
+    pub(in crate::import) fn new(
+        text: &str,
+        environment: Option<EnvironmentLookup<'a>>,
+        hosts: Option<EnvironmentLookup<'a>>,
+    ) -> Self {
         let mut prefix = "ltv".to_owned();
         while text.contains(&prefix) {
             prefix.push('x');
         }
         Self {
             environment,
-            hosts: None,
-            host_values: HashMap::new(),
+            hosts,
             prefix,
-            set: HashMap::new(),
-            used: Vec::new(),
-            spent: 0,
+            ..Self::default()
         }
-    }
-
-    /// Takes the values of hosts from an environment.
-    pub(in crate::import) fn with_hosts(self, hosts: Option<EnvironmentLookup<'a>>) -> Self {
-        Self { hosts, ..self }
     }
 
     pub(super) fn set(&mut self, name: String, value: Vec<u8>) {
