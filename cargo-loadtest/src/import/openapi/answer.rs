@@ -1,15 +1,12 @@
 //! Reads the answers of an operation: expected statuses, and an example of the first one.
 
-use super::content::{Content, MediaKind, read_content};
+use super::content::{MediaKind, read_content};
 use super::document::ApiDocument;
-use super::example::{Direction, ExampleMaker, ExampleValue, read_example};
+use super::example::{Direction, ExampleValue};
 use super::operations::Operation;
-use super::parameters::{find_example, schema_of};
-use super::style::ValueStyle;
 use super::swagger;
 use crate::import::document::{Field, Node};
-use crate::import::recording::{Answer, EVENTS, Header, Text};
-use crate::import::text::is_token;
+use crate::import::recording::{Answer, EVENTS, Header};
 
 /// Answers of an operation.
 #[derive(Debug, Default)]
@@ -19,11 +16,18 @@ pub(super) struct Answers {
     pub(super) example: Option<Answer>,
     /// Body of the example as JSON.
     pub(super) value: Option<ExampleValue>,
-    pub(super) sets_cookies: bool,
+    /// Names of its headers, in lower case.
+    pub(super) headers: Vec<String>,
     /// The request must ask for JSON.
     pub(super) has_choice: bool,
     /// It is a stream of events.
     pub(super) is_stream: bool,
+}
+
+impl Answers {
+    pub(super) fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|known| known == name)
+    }
 }
 
 /// Reads the answers of an operation.
@@ -66,12 +70,10 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
         headers.push(Header::new("content-type", content.media_type.as_str()));
         Some(body)
     });
-    headers.extend(read_headers(
-        document,
-        operation,
-        response,
-        content.as_ref(),
-    ));
+    let described = response.get("headers").map_or(&[][..], Node::fields);
+    let described = described
+        .iter()
+        .filter(|field| document.follow(&field.node).is_some());
     Answers {
         expect,
         is_stream,
@@ -79,7 +81,7 @@ pub(super) fn read_answers<'a>(document: &ApiDocument<'a>, operation: &Operation
             .as_ref()
             .is_some_and(|content| content.choices > 1 && content.kind == MediaKind::Json),
         value: content.and_then(|content| content.json_value().cloned()),
-        sets_cookies: headers.iter().any(|header| header.name == "set-cookie"),
+        headers: described.map(|field| field.name.to_lowercase()).collect(),
         example: Some(Answer {
             status,
             headers,
@@ -103,47 +105,4 @@ fn find_response<'a>(responses: &'a [Field<'a>], names: &[&str]) -> Option<&'a F
         let mut fields = responses.iter();
         fields.find(|field| field.name.trim().eq_ignore_ascii_case(name))
     })
-}
-
-fn read_headers<'a>(
-    document: &ApiDocument<'a>,
-    operation: &Operation<'a>,
-    response: &'a Node<'a>,
-    content: Option<&Content<'a>>,
-) -> Vec<Header> {
-    let mut headers = Vec::new();
-    for field in response.get("headers").map_or(&[][..], Node::fields) {
-        let name = field.name.to_ascii_lowercase();
-        if name == "content-type" || !is_token(&name) {
-            continue;
-        }
-        let Some(node) = document.follow(&field.node) else {
-            continue;
-        };
-        let schema = schema_of(node);
-        let value = if let Some(example) = find_example(document, node) {
-            Some(read_example(document, schema, example))
-        } else if name == "location" {
-            Some(ExampleValue::text(make_location(operation, content)))
-        } else {
-            let maker = ExampleMaker::new(document, Direction::Answer);
-            schema.and_then(|schema| maker.make(schema, &field.name))
-        };
-        let style = ValueStyle::read(document, node, "header");
-        let value = value.map(|value| style.write_header(&value));
-        let text = value.as_ref().and_then(Text::as_literal).map(str::trim);
-        let is_header = |text: &&str| text.bytes().all(|byte| (b' '..0x7f).contains(&byte));
-        headers.extend(text.filter(is_header).map(|text| Header::new(name, text)));
-    }
-    headers
-}
-
-/// Makes the address of a thing that was created.
-fn make_location(operation: &Operation<'_>, content: Option<&Content<'_>>) -> String {
-    let id = content
-        .and_then(Content::json_value)
-        .and_then(|value| value.get("id"));
-    let id = id.and_then(ExampleValue::scalar);
-    let id = id.as_ref().and_then(Text::as_literal).unwrap_or("1");
-    format!("{}/{id}", operation.path.trim_end_matches('/'))
 }

@@ -9,7 +9,7 @@ use super::style::ValueStyle;
 use super::swagger;
 use crate::import::document::Node;
 use crate::import::recording::{BOUNDARY, Body, PLACEHOLDER, Part, Text};
-use crate::import::text::form_encode;
+use crate::import::text::{find_pair, form_encode};
 
 /// A body, and the header with its type.
 #[derive(Debug, Default)]
@@ -56,10 +56,8 @@ pub(super) fn make_body<'a>(
     }
     let content = read_content(document, request, Direction::Request);
     if content.is_none() {
-        document.warn(
-            &request.beginning(),
-            "a body has `content`: without, none is sent",
-        );
+        let words = "a body has `content`: without, none is sent";
+        document.warn(&request.beginning(), words);
     }
     content.map_or_else(RequestBody::default, |content| {
         write_content(document, operation, content)
@@ -100,17 +98,9 @@ fn write_content<'a>(
     }
 }
 
-/// Returns the settings of a field of a form.
-fn find_encoding<'a>(content: &Content<'a>, name: &str) -> Option<&'a Node<'a>> {
-    let mut encodings = content.encodings.iter();
-    encodings
-        .find(|(known, _)| *known == name)
-        .map(|(_, node)| *node)
-}
-
 /// Returns the content type that the document gives a field of a form.
 fn find_content_type<'a>(content: &Content<'a>, name: &str) -> Option<&'a str> {
-    let encoding = find_encoding(content, name)?;
+    let encoding = find_pair(&content.encodings, name)?;
     let content_type = encoding.text_of("contentType")?.split(',').next()?.trim();
     (content_type.contains('/') && !content_type.contains('*')).then_some(content_type)
 }
@@ -120,7 +110,7 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
     for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
         let pairs = match value {
             ExampleValue::List(_) => {
-                let encoding = find_encoding(content, name);
+                let encoding = find_pair(&content.encodings, name);
                 let style = encoding.map(|node| ValueStyle::read(document, node, "query"));
                 let style = style.unwrap_or(ValueStyle::FORM);
                 style.write_form(name, value)
@@ -137,9 +127,9 @@ fn write_form<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, S
 fn write_multipart<'a>(document: &ApiDocument<'a>, content: &Content<'a>) -> (Body, String) {
     let mut parts = Vec::new();
     for (name, value) in content.value.iter().flat_map(ExampleValue::fields) {
-        let property = content.properties.iter().find(|(known, _)| known == name);
+        let property = find_pair(&content.properties, name);
         let content_type = find_content_type(content, name);
-        if property.is_some_and(|(_, property)| is_file(document, property)) {
+        if property.is_some_and(|property| is_file(document, property)) {
             parts.push(make_file(name, content_type));
             continue;
         }

@@ -35,22 +35,18 @@ pub(super) struct ApiDocument<'a> {
 }
 
 impl<'a> ApiDocument<'a> {
-    pub(super) fn new(root: &'a Node<'a>, text: &'a str) -> Self {
+    /// Begins to read a document, with the names and values of parameters that the user gave.
+    pub(super) fn new(root: &'a Node<'a>, text: &'a str, given: &'a [(String, String)]) -> Self {
         Self {
             root,
             text,
             warnings: RefCell::default(),
             targets: RefCell::default(),
             secrets: RefCell::default(),
-            given: &[],
+            given,
             other_file: RefCell::default(),
             bytes_left: Cell::new(MOST_BYTES),
         }
-    }
-
-    /// Adds values of parameters that the user gave.
-    pub(super) fn with_given(self, given: &'a [(String, String)]) -> Self {
-        Self { given, ..self }
     }
 
     /// Returns the value that the user gave for parameters of this name.
@@ -135,10 +131,8 @@ impl<'a> ApiDocument<'a> {
         if let Some((span, words)) = self.other_file.take() {
             self.warn(&span, format!("{words}: {BUNDLE}"));
         }
-        (
-            self.warnings.into_inner().finish(),
-            self.secrets.into_inner(),
-        )
+        let notes = self.warnings.into_inner().finish();
+        (notes, self.secrets.into_inner())
     }
 
     /// Returns the items of a list in a field. Warns of anything else there.
@@ -250,7 +244,7 @@ mod tests {
         }"##;
         let input = Input::new("x", text.to_owned());
         let root = document::read(&input).unwrap();
-        let document = ApiDocument::new(&root, text);
+        let document = ApiDocument::new(&root, text, &[]);
         let follow = |name: &str| document.follow(root.get(name).unwrap());
         assert_eq!(follow("a"), root.get("e"));
         for name in ["round", "further", "away", "nothing"] {

@@ -174,13 +174,6 @@ impl<'a> RequestDraft<'a> {
         matches!(last, Some(PathPiece::Value { .. }))
     }
 
-    /// Replaces the value of a piece of the path.
-    pub(super) fn set_path_value(&mut self, piece: usize, value: Text) {
-        if let Some(PathPiece::Value { text, .. }) = self.path.get_mut(piece) {
-            *text = value;
-        }
-    }
-
     fn target(&self) -> Text {
         let mut target = Text::literal(self.server.prefix.as_str());
         for piece in &self.path {
@@ -192,10 +185,8 @@ impl<'a> RequestDraft<'a> {
         let sent = self.query.iter().map(|(name, value)| (name.clone(), value));
         let keys = self.access.query.iter();
         let keys = keys.map(|(name, value)| (escape_url(name), value));
-        for (number, (name, value)) in sent.chain(keys).enumerate() {
-            let separator = if number == 0 { '?' } else { '&' };
-            target.push_str(&format!("{separator}{name}="));
-            target.append(value.clone());
+        for (name, value) in sent.chain(keys) {
+            target.push_query(value.clone().between(&format!("{name}="), ""));
         }
         target
     }
@@ -203,11 +194,8 @@ impl<'a> RequestDraft<'a> {
     /// Makes the exchange.
     pub(super) fn finish(self, group: Option<usize>) -> Exchange {
         let target = self.target();
-        let bearer = self.access.bearer.map(|token| {
-            let mut value = Text::literal("Bearer ");
-            value.append(token);
-            Header::new("authorization", value)
-        });
+        let bearer = self.access.bearer;
+        let bearer = bearer.map(|it| Header::new("authorization", it.between("Bearer ", "")));
         let keys = self.access.headers.into_iter();
         let keys = keys.map(|(name, value)| Header::new(name.to_ascii_lowercase(), value));
         let accept = self.answers.has_choice;

@@ -5,7 +5,6 @@
 
 mod answer;
 mod body;
-mod constants;
 mod content;
 mod document;
 mod draft;
@@ -49,7 +48,7 @@ pub(crate) struct OpenApiOptions {
 /// Reads a description.
 pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
     let root = tree::read(input)?;
-    let document = ApiDocument::new(&root, &input.text).with_given(&options.parameters);
+    let document = ApiDocument::new(&root, &input.text, &options.parameters);
     check_version(&document)?;
     let operations = operations::select_operations(&document, options)?;
     let servers = Servers::new(&document, options.base.as_deref())?;
@@ -63,10 +62,11 @@ pub(crate) fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Re
     let references = references::fill_references(&mut drafts, &wanted, &journey.order);
     let mut recording = describe_document(&root);
     recording.references = references;
-    recording.constants = constants::share_values(&document, &mut drafts);
     references::warn_of_made_up(&document, &drafts);
-    recording.base = Some(servers.usual().origin.clone());
-    recording.client.keeps_cookies = drafts.iter().any(|draft| draft.answers.sets_cookies);
+    recording.base = Some(servers.usual.origin.clone());
+    recording.client.keeps_cookies = drafts
+        .iter()
+        .any(|draft| draft.answers.has_header("set-cookie"));
     recording.keys = security::list_key_names(&document);
     add_exchanges(drafts, journey, &mut recording);
     (recording.notes, recording.secrets) = document.finish();

@@ -51,10 +51,8 @@ pub(super) fn select_operations<'a>(
         return Err(refuse_without_operations(document));
     };
     let first = first.span.clone();
-    let tags: Vec<String> = all
-        .iter()
-        .flat_map(|one| one.tags.iter().map(|tag| (*tag).to_owned()))
-        .collect();
+    let tags = all.iter().flat_map(|one| &one.tags);
+    let tags: Vec<String> = tags.map(|tag| (*tag).to_owned()).collect();
     check_names(&all, "tag", &tags, &options.tags, |one, tag| {
         one.has_tag(tag)
     })?;

@@ -99,7 +99,10 @@ impl<'a> Parameter<'a> {
     }
 
     pub(super) fn schema(&self) -> Option<&'a Node<'a>> {
-        schema_of(self.node).or_else(|| self.media()?.get("schema"))
+        // In version 2.0, it is its own schema.
+        let own = self.node.get("type").map(|_| self.node);
+        let schema = self.node.get("schema").or(own);
+        schema.or_else(|| self.media()?.get("schema"))
     }
 
     /// Returns the example that the document gives.
@@ -110,7 +113,7 @@ impl<'a> Parameter<'a> {
     }
 
     /// Returns true if the user gave the value.
-    pub(super) fn is_given(&self, document: &ApiDocument<'a>) -> bool {
+    fn is_given(&self, document: &ApiDocument<'a>) -> bool {
         self.can_be_given() && document.given_value(self.name).is_some()
     }
 
@@ -118,17 +121,21 @@ impl<'a> Parameter<'a> {
         matches!(self.place, "path" | "query" | "header")
     }
 
-    pub(super) fn is_required(&self) -> bool {
-        self.place == "path" || self.node.get("required").and_then(Node::boolean) == Some(true)
+    /// Returns true for a required one of the query or the headers whose value nothing says.
+    pub(super) fn is_made_up(&self, document: &ApiDocument<'a>) -> bool {
+        matches!(self.place, "query" | "header")
+            && self.node.get("required").and_then(Node::boolean) == Some(true)
+            && !self.is_given(document)
+            && self.example(document).is_none()
+            && !self.has_schema_example(document)
+            && !self.has_fixed_values(document)
     }
 
     /// Returns the value that is sent.
     pub(super) fn value(&self, document: &ApiDocument<'a>) -> ExampleValue {
         let given = document.given_value(self.name);
-        let value = match (
-            given.filter(|_| self.can_be_given()),
-            self.example(document),
-        ) {
+        let given = given.filter(|_| self.can_be_given());
+        let value = match (given, self.example(document)) {
             (Some(given), _) => Some(ExampleValue::text(given)),
             (None, Some(example)) => Some(read_example(document, self.schema(), example)),
             (None, None) => self.make_value(document),
@@ -154,7 +161,8 @@ impl<'a> Parameter<'a> {
     /// Makes a value for the schema. Fields that become parameters of their own are sent like these.
     fn make_value(&self, document: &ApiDocument<'a>) -> Option<ExampleValue> {
         let schema = self.schema()?;
-        let maker = ExampleMaker::new(document, Direction::Request).with_optional();
+        let mut maker = ExampleMaker::new(document, Direction::Request);
+        maker.sends_optional = true;
         let mut value = maker.make(schema, self.name)?;
         if let ExampleValue::Object(fields) = &mut value
             && self.place == "query"
@@ -200,12 +208,6 @@ pub(super) fn check_given(
     let help = suggest_known(name, &names);
     let words = format!("no operation here has the parameter `{}`", shorten(name));
     Err(Mistake::new(document.start(), words).help(help))
-}
-
-/// Returns the schema of a parameter or a header; in version 2.0 it is its own.
-pub(super) fn schema_of<'a>(node: &'a Node<'a>) -> Option<&'a Node<'a>> {
-    let own = || node.get("type").map(|_| node);
-    node.get("schema").or_else(own)
 }
 
 /// Returns `example`, or the first of `examples` with a value.

@@ -3,8 +3,11 @@
 use super::document::{ApiDocument, shorten};
 use super::draft::{PathPiece, RequestDraft};
 use super::example::ExampleValue;
+use super::style::escape_url;
 use super::wants::{SourceValue, WantedPlace, WantedValue};
 use crate::import::recording::{Origin, Reference, ReferenceNumbers};
+use crate::suggestion::join_some;
+use std::collections::BTreeSet;
 
 /// Replaces values by references, where their source comes earlier.
 pub(super) fn fill_references(
@@ -39,7 +42,9 @@ pub(super) fn fill_references(
         let draft = &mut drafts[value.user];
         match &value.place {
             WantedPlace::Path(piece) => {
-                draft.set_path_value(*piece, text);
+                if let PathPiece::Value { text: known, .. } = &mut draft.path[*piece] {
+                    *known = text;
+                }
                 draft.answered.insert(*piece);
             }
             WantedPlace::Field(name) if source.is_bare => {
@@ -54,10 +59,7 @@ pub(super) fn fill_references(
 
 fn find_origin(value: &SourceValue, exchange: usize) -> Option<Origin> {
     match value {
-        SourceValue::Body(path) => Some(Origin::Body {
-            exchange,
-            path: path.clone(),
-        }),
+        SourceValue::Body(path) => Some(Origin::body(exchange, path)),
         SourceValue::Location(before) => Some(Origin::Part {
             exchange,
             name: "location".to_owned(),
@@ -68,24 +70,38 @@ fn find_origin(value: &SourceValue, exchange: usize) -> Option<Origin> {
     }
 }
 
-/// Warns of values of paths that no answer has, and that are no constants.
-pub(super) fn warn_of_made_up(document: &ApiDocument<'_>, drafts: &[RequestDraft<'_>]) {
+/// Warns of values that no answer has and that the document only makes up.
+pub(super) fn warn_of_made_up<'a>(document: &ApiDocument<'a>, drafts: &[RequestDraft<'a>]) {
+    let mut names = BTreeSet::new();
     for draft in drafts {
-        for (at, piece) in draft.path.iter().enumerate() {
-            if let PathPiece::Value {
+        let pieces = draft.path.iter().enumerate();
+        let pieces = pieces.filter(|(at, _)| !draft.answered.contains(at));
+        names.extend(pieces.filter_map(|(_, piece)| match piece {
+            PathPiece::Value {
                 name,
                 text,
-                is_fixed: false,
-            } = piece
-                && !draft.answered.contains(&at)
-                && !text.has_constant()
-            {
-                let name = shorten(name);
-                let value = text.as_literal().map_or("<secret>".to_owned(), shorten);
-                let words =
-                    format!("nothing here answers with `{{{name}}}`: `{value}` is sent for it");
-                document.warn(&draft.operation.span, words);
+                is_fixed,
+            } => (!is_fixed && !text.has_values()).then(|| shorten(name)),
+            PathPiece::Fixed(_) => None,
+        }));
+        for parameter in draft
+            .parameters
+            .iter()
+            .filter(|one| one.is_made_up(document))
+        {
+            let sent_as = [parameter.name.to_owned(), escape_url(parameter.name)];
+            let mut sent = draft.query.iter().chain(&draft.headers);
+            if sent.any(|(name, value)| sent_as.contains(name) && !value.has_values()) {
+                names.insert(shorten(parameter.name));
             }
         }
+    }
+    if !names.is_empty() {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let words = format!(
+            "nothing here answers with {}: examples are sent, and `--param` sets other values",
+            join_some(&names)
+        );
+        document.warn(&document.start(), words);
     }
 }

@@ -86,10 +86,12 @@ fn add_scheme<'a>(
 
 fn add_token(document: &ApiDocument<'_>, name: &str) -> Text {
     let what = format!("the bearer token of the service (`{name}`)");
-    if is_only(document, is_bearer) {
-        return document.add_secret("API_TOKEN", &what);
-    }
-    document.add_secret(&format!("{name}_TOKEN"), &what)
+    let prefix = if is_only(document, is_bearer) {
+        "API"
+    } else {
+        name
+    };
+    document.add_secret(&format!("{prefix}_TOKEN"), &what)
 }
 
 fn add_basic(document: &ApiDocument<'_>, name: &str) -> Credentials {

@@ -22,7 +22,7 @@ pub(super) struct Servers {
     /// Address that the document names.
     documented: ServerAddress,
     /// Address of operations without one of their own.
-    usual: ServerAddress,
+    pub(super) usual: ServerAddress,
 }
 
 impl Servers {
@@ -36,7 +36,10 @@ impl Servers {
             if !is_given {
                 document.warn(&document.start(), words);
             }
-            unknown_address("")
+            ServerAddress {
+                origin: SOMEWHERE.to_owned(),
+                prefix: String::new(),
+            }
         });
         let mut usual = documented.clone();
         if let Some(base) = base {
@@ -47,11 +50,6 @@ impl Servers {
             }
         }
         Ok(Self { documented, usual })
-    }
-
-    /// Returns the usual address.
-    pub(super) fn usual(&self) -> &ServerAddress {
-        &self.usual
     }
 
     /// Returns the address of an operation.
@@ -93,13 +91,6 @@ fn parse_base(document: &ApiDocument<'_>, text: &str) -> Result<ServerAddress, M
         Mistake::new(span, words)
             .help("write `http://host:port`, with the common path of all operations")
     })
-}
-
-fn unknown_address(prefix: &str) -> ServerAddress {
-    ServerAddress {
-        origin: SOMEWHERE.to_owned(),
-        prefix: prefix.trim_end_matches('/').to_owned(),
-    }
 }
 
 /// Returns the first usable server of a list.

@@ -43,10 +43,8 @@ impl ValueStyle {
             "form" | "cookie" => Some(Style::Form),
             "deepObject" => Some(Style::Deep),
             _ => {
-                document.warn(
-                    &said.span,
-                    "this style cannot be written: the default style is used",
-                );
+                let words = "this style cannot be written: the default style is used";
+                document.warn(&said.span, words);
                 None
             }
         });
@@ -133,11 +131,9 @@ impl ValueStyle {
             Parts::Many(items) => Text::join(items.iter().cloned(), ","),
             Parts::Named(fields) => {
                 let between = if self.explodes { "=" } else { "," };
-                let fields = fields.iter().map(|(name, value)| {
-                    let mut field = Text::literal(format!("{name}{between}"));
-                    field.append(value.clone());
-                    field
-                });
+                let fields = fields.iter();
+                let fields = fields
+                    .map(|(name, value)| value.clone().between(&format!("{name}{between}"), ""));
                 Text::join(fields, ",")
             }
         }
@@ -199,7 +195,7 @@ mod tests {
         let text = format!("{{\"p\": {{\"schema\": {{}}{rest}}}, \"v\": {value}}}");
         let input = Input::new("x", text);
         let root = document::read(&input).unwrap();
-        let document = ApiDocument::new(&root, &input.text);
+        let document = ApiDocument::new(&root, &input.text, &[]);
         let style = ValueStyle::read(&document, root.get("p").unwrap(), place);
         let value = ExampleValue::from_node(root.get("v").unwrap());
         let show = |text: &Text| text.as_literal().unwrap().to_owned();

@@ -70,10 +70,9 @@ pub(super) fn find_wanted_values(drafts: &[RequestDraft<'_>]) -> Vec<WantedValue
     }
     let mut wanted = Vec::new();
     for (user, piece, name, collection) in list_path_values(drafts) {
-        let creator = creators
-            .get(&collection)
-            .filter(|number| **number != user)
-            .and_then(|number| find_in_creator(drafts, *number, name, &collection));
+        let creator = creators.get(&collection).filter(|one| **one != user);
+        let creator =
+            creator.and_then(|number| find_in_creator(drafts, *number, name, &collection));
         let in_list = || {
             let number = lists.get(&collection).filter(|number| **number != user)?;
             find_in_list(drafts, *number, name, &collection)
@@ -161,9 +160,7 @@ fn find_in_creator(
         let why = format!("`{title}` answers with such a value");
         return Some(source(SourceValue::Body(path), is_bare(value), why));
     }
-    let example = draft.answers.example.iter();
-    let mut headers = example.flat_map(|answer| &answer.headers);
-    if headers.any(|header| header.name == "location") {
+    if draft.answers.has_header("location") {
         let segment = Some(last_segment(collection)).filter(|segment| *segment != "{}")?;
         let why = format!("the `location` of `{title}` ends with such a value");
         let location = SourceValue::Location(format!("/{segment}/"));

@@ -95,13 +95,6 @@ impl Text {
         self.append(pairs);
     }
 
-    /// Returns true where a constant is in it.
-    pub(crate) fn has_constant(&self) -> bool {
-        self.0
-            .iter()
-            .any(|piece| matches!(piece, Piece::Constant(_)))
-    }
-
     /// Returns the pieces in their order.
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.0

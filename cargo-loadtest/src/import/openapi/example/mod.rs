@@ -8,7 +8,7 @@ use super::document::ApiDocument;
 use crate::import::document::{Node, Value};
 use crate::import::recording::Text;
 use crate::import::secrets::is_secret_name;
-use crate::import::text::singular;
+use crate::import::text::{find_pair, singular};
 pub(super) use schema::{MergedSchema, SchemaKind};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ pub(super) struct ExampleMaker<'a, 'd> {
     document: &'d ApiDocument<'a>,
     direction: Direction,
     /// Objects of requests have their optional properties, too.
-    sends_optional: bool,
+    pub(super) sends_optional: bool,
     values_left: Cell<usize>,
     /// Schemas around the current value.
     around: RefCell<Vec<*const Node<'a>>>,
@@ -50,12 +50,6 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             values_left: Cell::new(MOST_VALUES),
             around: RefCell::default(),
         }
-    }
-
-    /// Makes objects with their optional properties.
-    pub(super) fn with_optional(mut self) -> Self {
-        self.sends_optional = true;
-        self
     }
 
     /// Makes a value for a schema, unless it contains itself without end.
@@ -157,17 +151,9 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             let is_unique = merged.get("uniqueItems").and_then(Node::boolean) == Some(true);
             let most = count("maxItems").unwrap_or(f64::INFINITY);
             let wanted = least.max(1.0).min(most);
-            let listed = MergedSchema::new(self.document, schema, &[]).get("enum");
-            let another = |number: usize| match listed {
-                _ if !is_unique => Some(item.clone()),
-                Some(listed) => listed.items().get(number).map(ExampleValue::from_node),
-                None => Some(item.clone()).filter(|_| number == 0),
-            };
-            while items.len() < MOST_ITEMS
-                && (items.len() as f64) < wanted
-                && let Some(item) = another(items.len())
-            {
-                items.push(item);
+            let most_items = if is_unique { 1 } else { MOST_ITEMS };
+            while items.len() < most_items && (items.len() as f64) < wanted {
+                items.push(item.clone());
             }
             if (items.len() as f64) < wanted {
                 let words = "this list needs more items than are made: an example would help";
@@ -197,7 +183,17 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
             } else if !is_required && !sends_optional {
                 None
             } else {
-                self.check_discriminator(merged, name, property);
+                if self.direction == Direction::Request
+                    && let Some(discriminator) = merged.get("discriminator")
+                    && discriminator.text_of("propertyName") == Some(*name)
+                    && MergedSchema::new(self.document, property, &[])
+                        .example()
+                        .is_none()
+                {
+                    let words =
+                        "a discriminator is not read: give its property an `enum` or an example";
+                    self.document.warn(&discriminator.beginning(), words);
+                }
                 self.make_nested(property, name, is_required)
             };
             fields.extend(value.map(|value| ((*name).to_owned(), value)));
@@ -220,29 +216,12 @@ impl<'a, 'd> ExampleMaker<'a, 'd> {
     fn has_required(&self, merged: &MergedSchema<'a>) -> bool {
         let (properties, required) = (merged.properties(), merged.required());
         let is_sent = |name: &&&str| {
-            let mut properties = properties.iter();
-            let property = properties.find(|(known, _)| known == *name);
-            property.is_none_or(|(_, property)| !self.is_left_out(property))
+            let property = find_pair(&properties, name);
+            property.is_none_or(|property| !self.is_left_out(property))
         };
         let count = required.iter().filter(is_sent).count();
         let least = merged.get("minProperties").and_then(Node::number);
         count > 0 && count as f64 >= least.unwrap_or_default()
-    }
-
-    /// Warns of a discriminator whose property has no value in its schema.
-    fn check_discriminator(&self, merged: &MergedSchema<'a>, name: &str, property: &'a Node<'a>) {
-        let Some(discriminator) = merged.get("discriminator") else {
-            return;
-        };
-        let is_made_up = self.direction == Direction::Request
-            && discriminator.text_of("propertyName") == Some(name)
-            && MergedSchema::new(self.document, property, &[])
-                .example()
-                .is_none();
-        if is_made_up {
-            let words = "a discriminator is not read: give its property an `enum` or an example";
-            self.document.warn(&discriminator.beginning(), words);
-        }
     }
 
     /// Returns whether a property is of the other direction, or deprecated.

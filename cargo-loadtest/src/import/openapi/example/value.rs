@@ -56,12 +56,6 @@ impl ExampleValue {
         }
     }
 
-    pub(in super::super) fn get(&self, name: &str) -> Option<&Self> {
-        let mut fields = self.fields().iter();
-        let (_, value) = fields.find(|(known, _)| known == name)?;
-        Some(value)
-    }
-
     pub(in super::super) fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }
@@ -86,35 +80,17 @@ impl ExampleValue {
 
     /// Writes JSON without blanks, fields in their order.
     pub(in super::super) fn to_json(&self) -> Text {
-        let mut json = Text::default();
-        self.write_json(&mut json);
-        json
-    }
-
-    fn write_json(&self, json: &mut Text) {
         match self {
-            Self::Null => json.push_str("null"),
-            Self::Bool(_) | Self::Number(_) | Self::Bare(_) => json.append(self.to_text()),
-            Self::Text(text) => {
-                json.push_str("\"");
-                json.append(text.map_literals(escape_json));
-                json.push_str("\"");
-            }
-            Self::List(items) => {
-                for (number, item) in items.iter().enumerate() {
-                    json.push_str(if number > 0 { "," } else { "[" });
-                    item.write_json(json);
-                }
-                json.push_str(if items.is_empty() { "[]" } else { "]" });
-            }
+            Self::Null => "null".into(),
+            Self::Bool(_) | Self::Number(_) | Self::Bare(_) => self.to_text(),
+            Self::Text(text) => text.map_literals(escape_json).between("\"", "\""),
+            Self::List(items) => Text::join(items.iter().map(Self::to_json), ",").between("[", "]"),
             Self::Object(fields) => {
-                for (number, (name, value)) in fields.iter().enumerate() {
-                    json.push_str(if number > 0 { ",\"" } else { "{\"" });
-                    json.push_str(&escape_json(name));
-                    json.push_str("\":");
-                    value.write_json(json);
-                }
-                json.push_str(if fields.is_empty() { "{}" } else { "}" });
+                let fields = fields.iter().map(|(name, value)| {
+                    let name = format!("\"{}\":", escape_json(name));
+                    value.to_json().between(&name, "")
+                });
+                Text::join(fields, ",").between("{", "}")
             }
         }
     }

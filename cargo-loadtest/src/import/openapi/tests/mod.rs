@@ -85,13 +85,6 @@ fn show_recording(text: &str, recording: &Recording) -> String {
             reference.why
         );
     }
-    for constant in &recording.constants {
-        let _ = writeln!(
-            shown,
-            "<{}> = {:?}: {}",
-            constant.name, constant.value, constant.what
-        );
-    }
     for secret in recording.secrets.iter().filter(|secret| secret.is_variable) {
         let _ = writeln!(shown, "<{}>: {}", secret.name, secret.what);
     }

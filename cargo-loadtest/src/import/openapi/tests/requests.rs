@@ -81,8 +81,8 @@ fn operations_are_selected_by_their_paths() {
     assert_eq!(
         taken,
         [
-            "GET http://127.0.0.1:8080/v2/keeper/<USERNAME>",
-            "DELETE http://127.0.0.1:8080/v2/keeper/<USERNAME>",
+            "GET http://127.0.0.1:8080/v2/keeper/example",
+            "DELETE http://127.0.0.1:8080/v2/keeper/example",
         ]
     );
     let taken = requests(PETS, &options(&["keepers"], &["*/login", "/pet/*"]));
@@ -233,14 +233,14 @@ fn a_journey_makes_things_before_it_takes_them_away() {
         requests,
         [
             "POST /a",
-            "POST /a/<A_ID>/b",
-            "GET /a/<A_ID>/b",
+            "POST /a/1/b",
+            "GET /a/1/b",
             "GET /a",
-            "GET /a/<A_ID>",
-            "POST /a/<A_ID>/close",
-            "PUT /a/<A_ID>",
-            "DELETE /a/<A_ID>/b/1",
-            "DELETE /a/<A_ID>",
+            "GET /a/1",
+            "POST /a/1/close",
+            "PUT /a/1",
+            "DELETE /a/1/b/1",
+            "DELETE /a/1",
         ]
     );
     let text = "openapi: 3.0.0\npaths:\n  /logout: {post: {}}\n  /x: {get: {}}\n  /auth/login: {post: {}}\n";
@@ -365,7 +365,7 @@ fn repositories() -> String {
 }
 
 #[test]
-fn values_that_no_answer_has_are_written_once() {
+fn values_that_no_answer_has_are_named_once() {
     let text = repositories();
     let recording = read(&text);
     let sent = recording.exchanges.iter().map(|exchange| {
@@ -378,24 +378,10 @@ fn values_that_no_answer_has_are_written_once() {
     assert_eq!(
         sent.collect::<Vec<_>>(),
         [
-            "/repos/<OWNER>/runs/<RUN_ID>/log ",
-            "/repos/<OWNER>?page=1&sort=asc <X_TEAM>",
-            "/repos/<OWNER>/runs/<RUN_ID>?page=1&sort=asc ",
-            "/teams/1 <X_TEAM>",
-        ]
-    );
-    let constants = recording.constants.iter();
-    let constants = constants.map(|one| (one.name.as_str(), one.value.as_str(), one.what.as_str()));
-    assert_eq!(
-        constants.collect::<Vec<_>>(),
-        [
-            ("OWNER", "example", "The parameter `owner` of 3 operations."),
-            ("RUN_ID", "1", "The parameter `id` of 2 operations."),
-            (
-                "X_TEAM",
-                "example",
-                "The parameter `X-Team` of 2 operations."
-            ),
+            "/repos/example/runs/1/log ",
+            "/repos/example?page=1&sort=asc example",
+            "/repos/example/runs/1?page=1&sort=asc ",
+            "/teams/1 example",
         ]
     );
     let words: Vec<&str> = recording
@@ -406,9 +392,8 @@ fn values_that_no_answer_has_are_written_once() {
     assert_eq!(
         words,
         [
-            "nothing here answers with `OWNER`, `RUN_ID`, `X_TEAM`: write your values in these constants, \
-             or give them with `--param`",
-            "nothing here answers with `{id}`: `1` is sent for it",
+            "nothing here answers with `X-Team`, `id`, `owner`: examples are sent, \
+             and `--param` sets other values",
         ]
     );
 }
@@ -431,20 +416,13 @@ fn values_of_parameters_are_given_for_all_operations() {
     ]);
     let recording = read_openapi(&input(&text), &given).unwrap();
     assert!(recording.notes.is_empty(), "{:?}", recording.notes);
-    let constants = recording.constants.iter();
-    let constants = constants.map(|one| (one.name.as_str(), one.value.as_str()));
-    assert_eq!(
-        constants.collect::<Vec<_>>(),
-        [("PAGE", "2"), ("RUN_ID", "7"), ("X_TEAM", "red")]
-    );
     let targets = requests(&text, &given);
     assert_eq!(
         targets,
         [
-            // A run does not encode the slashes of values.
-            "GET http://h/repos/a%2Fb%20c/runs/<RUN_ID>/log",
-            "GET http://h/repos/a%2Fb%20c?page=<PAGE>&sort=asc",
-            "GET http://h/repos/a%2Fb%20c/runs/<RUN_ID>?page=<PAGE>&sort=asc",
+            "GET http://h/repos/a%2Fb%20c/runs/7/log",
+            "GET http://h/repos/a%2Fb%20c?page=2&sort=asc",
+            "GET http://h/repos/a%2Fb%20c/runs/7?page=2&sort=asc",
             "GET http://h/teams/7",
         ]
     );

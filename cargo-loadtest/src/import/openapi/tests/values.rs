@@ -62,7 +62,7 @@ fn values_fit_their_schemas() {
         ),
         (
             "{type: array, items: {enum: [a, b]}, minItems: 2, uniqueItems: true}",
-            "[\"a\",\"b\"]",
+            "[\"a\"]",
         ),
         (
             "{type: array, items: {type: integer}, uniqueItems: true}",
