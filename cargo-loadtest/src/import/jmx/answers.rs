@@ -1,7 +1,7 @@
 //! Assertions and extractors: what a plan expects of answers, and takes out of them.
 
 use super::element::Element;
-use super::variables::{Variables, resolve};
+use super::variables::Scope;
 use crate::import::migration::{Migration, find_between, find_in_pattern};
 use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, Text};
 use std::time::Duration;
@@ -18,20 +18,15 @@ const ANY: u32 = 32;
 type Expected = (Vec<u16>, Vec<AnswerCheck>);
 
 /// Gives an assertion to an exchange. Returns false where it is code.
-pub(super) fn apply_assertion(
-    assertion: &Element,
-    exchange: usize,
-    variables: &Variables,
-    migration: &mut Migration,
-) -> bool {
+pub(super) fn apply_assertion(assertion: &Element, exchange: usize, scope: &mut Scope<'_>) -> bool {
     let expected = match assertion.class() {
-        "ResponseAssertion" => read_response(assertion, variables, migration),
-        _ => read_other(assertion, variables, migration).map(|check| (Vec::new(), vec![check])),
+        "ResponseAssertion" => read_response(assertion, scope),
+        _ => read_other(assertion, scope).map(|check| (Vec::new(), vec![check])),
     };
     let Some((statuses, checks)) = expected else {
         return false;
     };
-    let exchange = &mut migration.recording.exchanges[exchange];
+    let exchange = &mut scope.migration.recording.exchanges[exchange];
     if !statuses.is_empty() {
         exchange.expect = statuses;
     }
@@ -43,13 +38,9 @@ pub(super) fn apply_assertion(
     true
 }
 
-fn read_other(
-    assertion: &Element,
-    variables: &Variables,
-    migration: &mut Migration,
-) -> Option<AnswerCheck> {
+fn read_other(assertion: &Element, scope: &mut Scope<'_>) -> Option<AnswerCheck> {
     let mut literal = |name: &str| {
-        let found = resolve(assertion.text_of(name), variables, migration);
+        let found = scope.text_of(assertion, name);
         found.as_literal().map(str::to_owned)
     };
     match assertion.class() {
@@ -82,11 +73,7 @@ fn read_other(
     }
 }
 
-fn read_response(
-    assertion: &Element,
-    variables: &Variables,
-    migration: &mut Migration,
-) -> Option<Expected> {
+fn read_response(assertion: &Element, scope: &mut Scope<'_>) -> Option<Expected> {
     let kind = match assertion.text_of("Assertion.test_type").trim() {
         "" => CONTAINS,
         kind => kind.parse().ok()?,
@@ -99,7 +86,7 @@ fn read_response(
         list => list,
     };
     let texts = list.iter().map(|text| {
-        let text = resolve(text.text(), variables, migration);
+        let text = scope.resolve(text.text());
         text.as_literal().map(str::to_owned)
     });
     let texts: Vec<String> = texts.collect::<Option<_>>()?;
@@ -292,8 +279,5 @@ fn is_of_answer(element: &Element, scope: &str) -> bool {
 fn header_of(exchange: usize, pattern: &str) -> Option<Origin> {
     let (name, rest) = pattern.split_once(':')?;
     let is_whole = ["(.*)", "(.+)", "(.*?)$", "(.*)\\n", "(.+?)\\n"].contains(&rest.trim());
-    (is_whole && crate::import::text::is_token(name)).then(|| Origin::Header {
-        exchange,
-        name: name.to_owned(),
-    })
+    (is_whole && crate::import::text::is_token(name)).then(|| Origin::header(exchange, name))
 }

@@ -3,7 +3,7 @@
 use super::element::{Element, Item};
 use super::plan::{Around, PlanReader, is_silent};
 use super::sampler::add_headers;
-use super::variables::{Variable, Variables, numbers, resolve};
+use super::variables::{Variable, Variables, numbers};
 use crate::import::recording::{Feed, FeedOrder, FeedSource, Text};
 use crate::import::text::singular;
 
@@ -57,19 +57,13 @@ impl<'e> PlanReader<'e> {
     }
 
     fn add_data(&mut self, element: &Element, variables: &mut Variables) {
-        let file = resolve(element.text_of("filename"), variables, &mut self.migration);
+        let file = self.scope(variables).text_of(element, "filename");
         let names = element.text_of("variableNames");
-        let Some(file) = file
-            .as_literal()
-            .filter(|file| !file.is_empty())
-            .map(str::to_owned)
-        else {
-            self.migration.note(
-                &element.span,
-                "the name of its file is not known: write the feed",
-            );
-            return;
-        };
+        let file = file.as_literal().unwrap_or_default();
+        if file.is_empty() {
+            let words = "the name of its file is not known: write the feed";
+            return self.migration.note(&element.span, words);
+        }
         let delimiter = element.text_of("delimiter");
         if !["", ","].contains(&delimiter) {
             let words = format!(
@@ -82,7 +76,7 @@ impl<'e> PlanReader<'e> {
         let stem = file.rsplit(['/', '\\']).next().unwrap_or_default();
         let feed = Feed {
             name: singular(stem.split('.').next().unwrap_or_default()),
-            source: FeedSource::Csv(file.clone()),
+            source: FeedSource::Csv(file.to_owned()),
             order: FeedOrder::Sequential,
             stops: is_once && stops,
         };
@@ -106,18 +100,14 @@ impl<'e> PlanReader<'e> {
             let words = format!(
                 "the columns of `{file}` are named in its first line: the variables have their names"
             );
-            self.migration.note(&element.span, words);
-            return;
+            return self.migration.note(&element.span, words);
         }
         if !element.is_set("ignoreFirstLine") {
             let words = format!("the first line of `{file}` must name its columns: `{names}`");
             self.migration.note(&element.span, words);
         }
-        for name in names
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty())
-        {
+        let names = names.split(',').map(str::trim);
+        for name in names.filter(|name| !name.is_empty()) {
             let text = Text::row(number, Some(name.to_owned()));
             variables.insert(name.to_owned(), Variable::Value(text));
         }

@@ -3,11 +3,10 @@
 use super::configuration::is_config;
 use super::element::{Element, Item, texts_of};
 use super::plan::{Around, PlanReader, is_silent};
-use super::variables::{Variable, Variables, read_number};
+use super::variables::{Variable, Variables};
 use crate::import::naming::unique;
 use crate::import::recording::Runs;
 use loadtest_model::definition::{Share, Think};
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -53,8 +52,9 @@ impl<'e> PlanReader<'e> {
                 self.runs = before;
             }
             "LoopController" => {
-                let name = "LoopController.loops";
-                let loops = read_number(element, name, variables, &mut self.migration);
+                let loops = self
+                    .scope(variables)
+                    .number_of(element, "LoopController.loops");
                 let count = loops.filter(|loops| (0.0..=MOST_LOOPS).contains(loops));
                 if count.is_none() {
                     self.run_once(item, around, variables);
@@ -74,11 +74,6 @@ impl<'e> PlanReader<'e> {
                     self.migration.note(&element.span, words);
                 }
                 self.choose(item, around, variables);
-            }
-            "RandomOrderController" => {
-                let words = "its requests have a random order in the plan";
-                self.migration.note(&element.span, words);
-                self.run_below(item, around, variables);
             }
             "ModuleController" if self.modules < MOST_MODULES => {
                 match self.find_module(element.list("ModuleController.node_path")) {
@@ -119,8 +114,9 @@ impl<'e> PlanReader<'e> {
         self.run_timers(&around, false);
         let is_pause =
             element.class() == "TestAction" && element.text_of("ActionProcessor.action") == "1";
-        let name = "ActionProcessor.duration";
-        let millis = read_number(element, name, variables, &mut self.migration);
+        let millis = self
+            .scope(variables)
+            .number_of(element, "ActionProcessor.duration");
         match millis.filter(|millis| is_pause && (0.0..1e9).contains(millis)) {
             Some(millis) => {
                 let time = Duration::from_secs_f64(millis / 1e3);
@@ -134,7 +130,7 @@ impl<'e> PlanReader<'e> {
     /// Follows what a share of the journeys has.
     fn run_share(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
         let name = "ThroughputController.percentThroughput";
-        let share = read_number(item.element, name, variables, &mut self.migration);
+        let share = self.scope(variables).number_of(item.element, name);
         if share.is_some_and(|share| share <= 0.0) {
             return self.leave_out(item, "in 0 % of the journeys");
         }
@@ -187,6 +183,13 @@ impl<'e> PlanReader<'e> {
             self.weigh(below.element, self.part, "1", Some(&choice));
         }
         self.part = part;
+        // The only step of a choice is in every journey.
+        let exchanges = self.migration.recording.exchanges.iter_mut();
+        let all = exchanges.map(|exchange| &mut exchange.settings);
+        let mut chosen = all.filter(|settings| settings.choice.as_ref() == Some(&choice));
+        if let (Some(only), None) = (chosen.next(), chosen.next()) {
+            (only.choice, only.weight) = (None, None);
+        }
     }
 
     /// Follows the items of a controller that some journeys do not have.
@@ -223,28 +226,6 @@ impl<'e> PlanReader<'e> {
             } else if exchange.settings.runs == Runs::Always {
                 exchange.settings.weight = Some(weight.to_owned());
                 exchange.settings.choice = choice.map(str::to_owned);
-            }
-        }
-    }
-
-    /// Removes choices with one step, which is then in every journey.
-    pub(super) fn drop_lonely_choices(&mut self) {
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        let scenario = self.migration.scenario_mut();
-        for choice in scenario
-            .iter()
-            .filter_map(|exchange| exchange.settings.choice.clone())
-        {
-            *counts.entry(choice).or_default() += 1;
-        }
-        for exchange in scenario {
-            let settings = &mut exchange.settings;
-            if settings
-                .choice
-                .as_ref()
-                .is_some_and(|choice| counts[choice] == 1)
-            {
-                (settings.choice, settings.weight) = (None, None);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The XML of a plan as a tree in which every element knows its place.
 
 use crate::import::source::{Input, Mistake, Span};
+use crate::import::text::find_pair;
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
@@ -61,10 +62,8 @@ fn read_element(text: &str) -> Result<Element, Mistake> {
             let words = format!("this is not XML: {error}");
             Mistake::new(place(reader.error_position()), words)
         })?;
-        let (mut done, span) = (
-            None,
-            place(start).start..place(reader.buffer_position()).start,
-        );
+        let span = place(start).start..place(reader.buffer_position()).start;
+        let mut done = None;
         match event {
             Event::Start(tag) => {
                 if open.len() >= DEEPEST {
@@ -88,10 +87,8 @@ fn read_element(text: &str) -> Result<Element, Mistake> {
             }
             Event::Eof => {
                 let span = open.pop().map_or(0..0, |element| element.span);
-                return Err(Mistake::new(
-                    span,
-                    "this is not XML: this element is not closed",
-                ));
+                let words = "this is not XML: this element is not closed";
+                return Err(Mistake::new(span, words));
             }
             _ => {}
         }
@@ -130,10 +127,7 @@ fn make_element(tag: &BytesStart<'_>, span: Span) -> Element {
 
 impl Element {
     pub(super) fn attribute(&self, name: &str) -> &str {
-        let mut attributes = self.attributes.iter();
-        attributes
-            .find(|(known, _)| known == name)
-            .map_or("", |(_, value)| value)
+        find_pair(&self.attributes, name).map_or("", String::as_str)
     }
 
     /// Returns the class of the element, without its package.

@@ -1,8 +1,8 @@
 //! Thread groups as loads.
 
 use super::element::Element;
-use super::variables::{Variables, read_number};
-use crate::import::migration::{Migration, load_of_stages};
+use super::variables::Scope;
+use crate::import::migration::load_of_stages;
 use loadtest_model::definition::Load;
 use std::time::Duration;
 
@@ -10,14 +10,10 @@ use std::time::Duration;
 const UNTIL_STOPPED: Duration = Duration::from_secs(600);
 
 /// Returns the load of a thread group, and what of it is not as in the plan.
-pub(super) fn read_load(
-    group: &Element,
-    variables: &Variables,
-    migration: &mut Migration,
-) -> (Option<Load>, Vec<String>) {
+pub(super) fn read_load(group: &Element, scope: &mut Scope<'_>) -> (Option<Load>, Vec<String>) {
     let mut notes = Vec::new();
     let mut read = |name: &str| {
-        let number = read_number(group, name, variables, migration);
+        let number = scope.number_of(group, name);
         if number.is_none() && !group.text_of(name).trim().is_empty() {
             notes.push(format!("`{name}` is not known"));
         }
@@ -32,9 +28,8 @@ pub(super) fn read_load(
             let controller = group.property("ThreadGroup.main_controller");
             let is_endless = controller
                 .is_some_and(|controller| controller.is_set("LoopController.continue_forever"));
-            let loops = controller.and_then(|controller| {
-                read_number(controller, "LoopController.loops", variables, migration)
-            });
+            let loops =
+                controller.and_then(|element| scope.number_of(element, "LoopController.loops"));
             if controller.is_some() && loops.is_none() && !is_endless {
                 notes.push("its number of loops is not known".to_owned());
             }
@@ -44,10 +39,8 @@ pub(super) fn read_load(
                     "its end after {loops} loops is left out: the load has a duration"
                 ));
             }
-            (
-                read_threads(users, ramp, duration, loops, &mut notes),
-                notes,
-            )
+            let load = read_threads(users, ramp, duration, loops, &mut notes);
+            (load, notes)
         }
         "ConcurrencyThreadGroup" | "ArrivalsThreadGroup" => {
             let unit = if group.text_of("Unit").trim() == "S" {
@@ -57,18 +50,13 @@ pub(super) fn read_load(
             };
             let is_rate = group.class() == "ArrivalsThreadGroup";
             let target = read("TargetLevel");
-            let (ramp, hold) = (
-                read("RampUp").unwrap_or(0.0) * unit,
-                read("Hold").unwrap_or(0.0) * unit,
-            );
+            let [ramp, hold] = ["RampUp", "Hold"].map(|name| read(name).unwrap_or(0.0) * unit);
             let Some(target) = target.filter(|target| *target > 0.0) else {
                 return unknown(group);
             };
             let target = if is_rate { target / unit } else { target };
-            (
-                load_of_stages(&[(0.0, target, ramp), (target, target, hold)], is_rate),
-                notes,
-            )
+            let course = [(0.0, target, ramp), (target, target, hold)];
+            (load_of_stages(&course, is_rate), notes)
         }
         "UltimateThreadGroup" => {
             let rows = group.list("ultimatethreadgroupdata");
@@ -96,13 +84,9 @@ pub(super) fn read_load(
 }
 
 fn unknown(group: &Element) -> (Option<Load>, Vec<String>) {
-    (
-        None,
-        vec![format!(
-            "the load of this `{}` is not known: write it",
-            group.class()
-        )],
-    )
+    let class = group.class();
+    let words = format!("the load of this `{class}` is not known: write it");
+    (None, vec![words])
 }
 
 fn read_threads(

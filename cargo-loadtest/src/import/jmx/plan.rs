@@ -5,7 +5,7 @@ use super::configuration::{define, is_config};
 use super::element::{Element, Item, describe};
 use super::load::read_load;
 use super::sampler::{Settings, read_sampler};
-use super::variables::{Variable, Variables, read_number};
+use super::variables::{Scope, Variable, Variables};
 use crate::import::migration::Migration;
 use crate::import::recording::{Dropped, Group, Runs, ScenarioSettings};
 use crate::import::source::Span;
@@ -24,6 +24,7 @@ pub(super) fn is_silent(class: &str) -> bool {
 }
 
 /// The state of a plan.
+#[derive(Default)]
 pub(super) struct PlanReader<'e> {
     pub(super) migration: Migration,
     pub(super) plan: &'e [Item<'e>],
@@ -55,16 +56,17 @@ pub(super) struct Around<'e> {
 impl<'e> PlanReader<'e> {
     pub(super) fn new(plan: &'e [Item<'e>]) -> Self {
         Self {
-            migration: Migration::default(),
             plan,
-            groups: 0,
-            transactions: Vec::new(),
-            taken: HashSet::new(),
-            runs: Runs::Always,
-            choices: 0,
-            part: 0,
-            modules: 0,
-            cookies: None,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the scope of texts with these variables.
+    pub(super) fn scope<'s>(&'s mut self, variables: &'s Variables) -> Scope<'s> {
+        let migration = &mut self.migration;
+        Scope {
+            variables,
+            migration,
         }
     }
 
@@ -74,10 +76,8 @@ impl<'e> PlanReader<'e> {
             let element = item.element;
             if element.class() == "TestPlan" && element.is_enabled() {
                 let mut around = Around::default();
-                define(
-                    &mut around.variables,
-                    element.arguments("TestPlan.user_defined_variables"),
-                );
+                let defined = element.arguments("TestPlan.user_defined_variables");
+                define(&mut around.variables, defined);
                 self.run_groups(item, around);
             } else if element.class() == "WorkBench" {
                 self.migration
@@ -115,7 +115,7 @@ impl<'e> PlanReader<'e> {
         self.taken.clear();
         self.part = self.migration.recording.exchanges.len();
         self.configure(&item.items, &mut around);
-        let (mut load, notes) = read_load(element, &around.variables, &mut self.migration);
+        let (mut load, notes) = read_load(element, &mut self.scope(&around.variables));
         let title = element.title();
         for words in notes {
             self.migration
@@ -137,10 +137,9 @@ impl<'e> PlanReader<'e> {
         }
         let mut variables = around.variables.clone();
         self.run_items(&item.items, &around, &mut variables);
-        self.drop_lonely_choices();
         self.set_throughput(&around, load.as_mut());
         let name = "ThreadGroup.delay";
-        let delay = read_number(element, name, &variables, &mut self.migration);
+        let delay = self.scope(&variables).number_of(element, name);
         if delay.is_none() && !element.text_of(name).trim().is_empty() {
             let words = format!("{title}: `{name}` is not known");
             self.migration.note(&element.span, words);
@@ -262,13 +261,8 @@ impl<'e> PlanReader<'e> {
             }
         }
         let element = item.element;
-        let read = read_sampler(
-            element,
-            &around.settings,
-            &around.variables,
-            &mut self.migration,
-        );
-        let mut exchange = match read {
+        let mut scope = self.scope(&around.variables);
+        let mut exchange = match read_sampler(element, &around.settings, &mut scope) {
             Ok(exchange) => exchange,
             Err(reason) => {
                 let words = format!("`{}` is left out: {reason}", element.title());
@@ -282,7 +276,7 @@ impl<'e> PlanReader<'e> {
         self.run_timers(&around, true);
         let number = self.migration.push(exchange);
         for assertion in &around.assertions {
-            if !apply_assertion(assertion, number, &around.variables, &mut self.migration) {
+            if !apply_assertion(assertion, number, &mut self.scope(&around.variables)) {
                 self.leave_element(assertion);
                 self.migration.place_last(number);
             }

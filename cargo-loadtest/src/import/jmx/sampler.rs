@@ -1,8 +1,7 @@
 //! HTTP requests of a plan.
 
 use super::element::Element;
-use super::variables::{Variables, resolve};
-use crate::import::migration::Migration;
+use super::variables::Scope;
 use crate::import::recording::{Body, Credentials, Exchange, Header, Part, Text};
 use crate::import::text::{form_encode, is_token};
 use std::time::Duration;
@@ -32,8 +31,7 @@ pub(super) fn add_headers(headers: &mut Vec<(String, String)>, manager: &Element
 pub(super) fn read_sampler(
     element: &Element,
     settings: &Settings<'_>,
-    variables: &Variables,
-    migration: &mut Migration,
+    scope: &mut Scope<'_>,
 ) -> Result<Exchange, String> {
     let sources = || std::iter::once(element).chain(settings.defaults.iter().rev().copied());
     // All are read, so that no default is said to be left out where a request has a value of its own.
@@ -44,8 +42,7 @@ pub(super) fn read_sampler(
         let mut given = texts.into_iter().filter(|text| !text.is_empty());
         given.next().unwrap_or_default().to_owned()
     };
-    let text = |name: &str, migration: &mut Migration| resolve(&raw(name), variables, migration);
-    let method = text("HTTPSampler.method", migration);
+    let method = scope.resolve(&raw("HTTPSampler.method"));
     let method = match method.as_literal() {
         Some("") => "GET".to_owned(),
         Some(method) if is_token(method) => method.to_ascii_uppercase(),
@@ -59,30 +56,26 @@ pub(super) fn read_sampler(
         description: Some(element.text_of("TestPlan.comments").to_owned()),
         ..Exchange::default()
     };
-    let path = text("HTTPSampler.path", migration);
+    let path = scope.resolve(&raw("HTTPSampler.path"));
     let [scheme, domain, port] =
         ["protocol", "domain", "port"].map(|part| raw(&format!("HTTPSampler.{part}")));
     let is_url = |scheme: &str| path.start().starts_with(scheme);
     let url = if is_url("http://") || is_url("https://") {
         path
     } else {
-        let scheme = resolve(&scheme, variables, migration);
+        let scheme = scope.resolve(&scheme);
         let scheme = match scheme.as_literal() {
             Some(scheme) if scheme.eq_ignore_ascii_case("https") => "https",
             Some("" | "http") | None => "http",
             Some(scheme) if scheme.eq_ignore_ascii_case("http") => "http",
             Some(_) => return Err("this is not HTTP".to_owned()),
         };
-        let domain = resolve(&domain, variables, migration);
-        let port = resolve(&port, variables, migration);
+        let (domain, port) = (scope.resolve(&domain), scope.resolve(&port));
         let mut url = Text::default();
         if !domain.is_empty() {
-            url.push_str(&format!("{scheme}://"));
-            url.append(domain);
-            if !port.is_empty() {
-                url.push_str(":");
-                url.append(port);
-            }
+            url.append(domain.between(&format!("{scheme}://"), ""));
+            let colon = if port.is_empty() { "" } else { ":" };
+            url.append(port.between(colon, ""));
         }
         if !path.start().starts_with('/') && (path.is_empty() || !path.start().is_empty()) {
             url.push_str("/");
@@ -90,14 +83,15 @@ pub(super) fn read_sampler(
         url.append(path);
         url
     };
-    set_request(&mut exchange, element, settings, variables, migration, &url)?;
-    let millis = text("HTTPSampler.response_timeout", migration);
-    match millis.as_literal().unwrap_or("unknown").trim() {
-        "" | "0" => {}
-        millis => match millis.parse() {
-            Ok(millis) => exchange.timeout = Some(Duration::from_millis(millis)),
-            Err(_) => migration.note(&element.span, "its timeout is not known: write a `timeout`"),
-        },
+    set_request(&mut exchange, element, settings, scope, &url)?;
+    let millis = scope.resolve(&raw("HTTPSampler.response_timeout"));
+    let millis = millis.as_literal().unwrap_or("unknown").trim();
+    if !["", "0"].contains(&millis) {
+        exchange.timeout = millis.parse().ok().map(Duration::from_millis);
+        if exchange.timeout.is_none() {
+            let words = "its timeout is not known: write a `timeout`";
+            scope.migration.note(&element.span, words);
+        }
     }
     let follows = ["follow_redirects", "auto_redirects"]
         .map(|name| element.is_set(&format!("HTTPSampler.{name}")));
@@ -106,7 +100,7 @@ pub(super) fn read_sampler(
     }
     if raw("HTTPSampler.image_parser") == "true" {
         let words = "the pictures and scripts of pages are not loaded, here and elsewhere";
-        migration.note_once(&element.span, words);
+        scope.migration.note_once(&element.span, words);
     }
     Ok(exchange)
 }
@@ -115,22 +109,17 @@ fn set_request(
     exchange: &mut Exchange,
     element: &Element,
     settings: &Settings<'_>,
-    variables: &Variables,
-    migration: &mut Migration,
+    scope: &mut Scope<'_>,
     url: &Text,
 ) -> Result<(), String> {
     for (name, value) in &settings.headers {
-        let value = resolve(value, variables, migration);
-        exchange.headers.push(Header::new(name.clone(), value));
+        exchange
+            .headers
+            .push(Header::new(name, scope.resolve(value)));
     }
-    let text_of = |element: &Element, name: &str, migration: &mut Migration| {
-        resolve(element.text_of(name), variables, migration)
-    };
     let own = element.arguments("HTTPsampler.Arguments");
-    let given = settings
-        .defaults
-        .iter()
-        .flat_map(|defaults| defaults.arguments("HTTPsampler.Arguments"));
+    let defaults = settings.defaults.iter();
+    let given = defaults.flat_map(|element| element.arguments("HTTPsampler.Arguments"));
     let is_multipart = element.is_set("HTTPSampler.DO_MULTIPART_POST");
     let has_body = !["GET", "HEAD", "DELETE", "OPTIONS"].contains(&exchange.method.as_str());
     // Without names, the values are the body.
@@ -142,15 +131,14 @@ fn set_request(
     let mut url = url.clone();
     if is_raw {
         let values = own.iter();
-        let values = values.map(|argument| text_of(argument, "Argument.value", migration));
-        let body = Text::join(values, "");
-        exchange.body = Body::of_text(body);
+        let values = values.map(|argument| scope.text_of(argument, "Argument.value"));
+        exchange.body = Body::of_text(Text::join(values, ""));
     } else if has_body && (is_multipart || !files.is_empty()) {
         let mut parts = Vec::new();
         for argument in given.chain(own) {
             parts.push(Part {
-                name: text_of(argument, "Argument.name", migration),
-                content: text_of(argument, "Argument.value", migration),
+                name: scope.text_of(argument, "Argument.name"),
+                content: scope.text_of(argument, "Argument.value"),
                 ..Part::default()
             });
         }
@@ -160,13 +148,10 @@ fn set_request(
             let content_type = Some(file.text_of("File.mimetype").to_owned());
             parts.push(Part {
                 content_type: content_type.filter(|ty| !ty.is_empty()),
-                ..Part::placeholder(
-                    text_of(file, "File.paramname", migration),
-                    resolve(name, variables, migration),
-                )
+                ..Part::placeholder(scope.text_of(file, "File.paramname"), scope.resolve(name))
             });
             let words = format!("the plan does not have the file `{path}`: a placeholder is sent");
-            migration.note(&element.span, words);
+            scope.migration.note(&element.span, words);
         }
         exchange.body = Body::Multipart(parts);
     } else {
@@ -177,8 +162,8 @@ fn set_request(
                 text if is_encoded => form_encode(text),
                 text => text.replace(' ', "+"),
             };
-            let name = text_of(argument, "Argument.name", migration);
-            let value = text_of(argument, "Argument.value", migration);
+            let [name, value] =
+                ["Argument.name", "Argument.value"].map(|name| scope.text_of(argument, name));
             pairs.push_str(if pairs.is_empty() { "" } else { "&" });
             pairs.append(name.map_literals(encode));
             if !value.is_empty() || argument.text_of("Argument.metadata") == "=" {
@@ -193,8 +178,8 @@ fn set_request(
             url.push_query(pairs);
         }
     }
-    migration.set_url(exchange, &url)?;
-    set_credentials(exchange, element, settings, variables, migration, &url);
+    scope.migration.set_url(exchange, &url)?;
+    set_credentials(exchange, element, settings, scope, &url);
     Ok(())
 }
 
@@ -203,28 +188,25 @@ fn set_credentials(
     exchange: &mut Exchange,
     element: &Element,
     settings: &Settings<'_>,
-    variables: &Variables,
-    migration: &mut Migration,
+    scope: &mut Scope<'_>,
     url: &Text,
 ) {
     let shown = url.as_literal().unwrap_or_default();
     let credentials = settings.credentials.iter().rev().find(|entry| {
-        let base = resolve(entry.text_of("Authorization.url"), variables, migration);
+        let base = scope.text_of(entry, "Authorization.url");
         base.as_literal()
             .is_some_and(|base| base.is_empty() || shown.starts_with(base))
     });
     if let Some(entry) = credentials {
         match entry.text_of("Authorization.mechanism") {
             "" | "BASIC" | "BASIC_DIGEST" => {
-                let [user, password] = ["username", "password"].map(|name| {
-                    let text = entry.text_of(&format!("Authorization.{name}"));
-                    resolve(text, variables, migration)
-                });
+                let [user, password] = ["Authorization.username", "Authorization.password"]
+                    .map(|name| scope.text_of(entry, name));
                 exchange.credentials = Some(Credentials { user, password });
             }
             mechanism => {
                 let words = format!("credentials of the kind `{mechanism}` are not sent");
-                migration.note_once(&element.span, words);
+                scope.migration.note_once(&element.span, words);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::plan::{Around, PlanReader};
-use super::variables::{Variables, read_number};
+use super::variables::Variables;
 use crate::import::migration::round;
 use loadtest_model::definition::{Load, Rate, Shape, Think, ThinkLaw};
 use std::f64::consts::PI;
@@ -37,7 +37,7 @@ impl<'e> PlanReader<'e> {
             if timer.text_of(name).trim().is_empty() {
                 return Some(0.0);
             }
-            let millis = read_number(timer, name, variables, &mut self.migration);
+            let millis = self.scope(variables).number_of(timer, name);
             millis.filter(|millis| (0.0..1e9).contains(millis))
         };
         let delay = millis("ConstantTimer.delay")?;
@@ -77,8 +77,9 @@ impl<'e> PlanReader<'e> {
             return;
         };
         let requests = self.migration.scenario_mut().len().max(1) as f64;
-        let mut number = |name| read_number(timer, name, &around.variables, &mut self.migration);
-        let (rate, period) = (number("throughput"), number("throughputPeriod"));
+        let mut scope = self.scope(&around.variables);
+        let [rate, period] =
+            ["throughput", "throughputPeriod"].map(|name| scope.number_of(timer, name));
         let seconds = match timer.class() {
             "ConstantThroughputTimer" => 60.0,
             _ => period.unwrap_or(3600.0),
