@@ -59,6 +59,11 @@ fn check_tree(tree: &Tree, is_strict: bool) -> Result<(), Mistake> {
     }
 }
 
+/// Returns the part of a node that has this name in the grammar.
+pub(super) fn part_of<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+    node.child_by_field_name(name)
+}
+
 /// Returns the place of a node.
 pub(super) fn span_of(node: Node<'_>) -> Span {
     node.byte_range()

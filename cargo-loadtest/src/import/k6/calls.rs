@@ -4,9 +4,9 @@ use super::script::Script;
 use super::value::{Data, DataKind, Js, Part, Random, show_number};
 use crate::import::migration::find_between;
 use crate::import::naming::field_name;
-use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue, Text};
+use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue};
 use crate::import::source::Span;
-use crate::import::syntax::{children_of, inner_of, span_of};
+use crate::import::syntax::{children_of, inner_of, part_of, span_of};
 use crate::import::text::{form_encode, singular};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::rc::Rc;
@@ -22,10 +22,11 @@ pub(super) enum Callee<'t, 's> {
 impl<'s, 't> Script<'s, 't> {
     /// Returns what a call calls.
     pub(super) fn callee(&mut self, node: Node<'t>, frame: usize) -> Option<Callee<'t, 's>> {
-        let function = node.child_by_field_name("function");
-        let function = inner_of(function.or(node.child_by_field_name("constructor"))?);
-        let field = |name: &str| function.child_by_field_name(name);
-        let (Some(object), Some(name)) = (field("object"), field("property")) else {
+        let function = part_of(node, "function");
+        let function = inner_of(function.or(part_of(node, "constructor"))?);
+        let (Some(object), Some(name)) =
+            (part_of(function, "object"), part_of(function, "property"))
+        else {
             return Some(Callee::Value(self.value(function, frame)));
         };
         let object = self.value(object, frame);
@@ -45,7 +46,7 @@ impl<'s, 't> Script<'s, 't> {
         let Some(callee) = self.callee(node, frame) else {
             return unknown;
         };
-        let list = node.child_by_field_name("arguments");
+        let list = part_of(node, "arguments");
         if let Some(template) = list.filter(|list| list.kind() == "template_string") {
             return match callee {
                 Callee::Value(Js::Native(path)) if path == "http.url" => {
@@ -76,7 +77,7 @@ impl<'s, 't> Script<'s, 't> {
     }
 
     pub(super) fn arguments(&mut self, node: Node<'t>, frame: usize) -> Vec<Js<'t>> {
-        let nodes = node.child_by_field_name("arguments").map(children_of);
+        let nodes = part_of(node, "arguments").map(children_of);
         let nodes = nodes.unwrap_or_default().into_iter();
         nodes.map(|node| self.value(node, frame)).collect()
     }
@@ -91,11 +92,7 @@ impl<'s, 't> Script<'s, 't> {
             Js::Data(Data { kind, ..data })
         };
         Some(match (path, &first, &second) {
-            ("JSON.stringify", value, _) => {
-                let mut text = Text::default();
-                self.json_of_value(value, &mut text);
-                Js::Text(text)
-            }
+            ("JSON.stringify", value, _) => Js::Text(self.json_of_value(value)),
             ("JSON.parse", Js::Part(at, Part::Body), _) => Js::Json(*at, Vec::new()),
             ("JSON.parse", Js::Data(data), _) if data.kind == DataKind::Text => {
                 with_kind(data, DataKind::Json)
@@ -173,22 +170,12 @@ impl<'s, 't> Script<'s, 't> {
             ("Math.floor" | "Math.trunc" | "parseInt", value) => {
                 Js::Number(value.as_number()?.trunc())
             }
-            ("Math.ceil", Js::Number(number)) => Js::Number(number.ceil()),
-            ("Math.round", Js::Number(number)) => Js::Number(number.round()),
             ("Number" | "parseFloat", value) => Js::Number(value.as_number()?),
             // Values of a run are encoded when they are sent.
             ("String" | "encodeURI", value) => Js::Text(self.text_of_value(value)),
             ("encodeURIComponent", value) => {
                 let encode = |text: &str| form_encode(text).replace('+', "%20");
                 Js::Text(self.text_of_value(value).map_literals(encode))
-            }
-            ("Object.keys" | "Object.values" | "Object.entries", Js::Object(fields)) => {
-                let items = fields.iter().map(|(name, value)| match path {
-                    "Object.keys" => Js::text(name),
-                    "Object.values" => value.clone(),
-                    _ => Js::list(vec![Js::text(name), value.clone()]),
-                });
-                Js::list(items.collect())
             }
             ("Object.assign", ..) => {
                 let mut fields: Vec<(String, Js<'t>)> = Vec::new();
@@ -237,9 +224,9 @@ impl<'s, 't> Script<'s, 't> {
 
     /// Returns a name for an item of the list that an expression takes it from: `user` of `users[0]`.
     fn row_name(&self, node: Node<'t>) -> String {
-        let list = node.child_by_field_name("arguments");
+        let list = part_of(node, "arguments");
         let list = list.and_then(|list| children_of(list).into_iter().next());
-        let list = node.child_by_field_name("object").or(list).unwrap_or(node);
+        let list = part_of(node, "object").or(list).unwrap_or(node);
         let name = self.text(inner_of(list));
         let word = name.rsplit('.').next().unwrap_or_default();
         let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic());

@@ -4,8 +4,9 @@ use super::conditions::tests_of;
 use super::requests::head_of;
 use super::script::Script;
 use super::value::{Js, Part, Test};
+use crate::import::migration::add_think;
 use crate::import::recording::{AnswerTest, Metric, MetricKind, MetricValue, Runs};
-use crate::import::syntax::{children_of, inner_of};
+use crate::import::syntax::{children_of, inner_of, part_of};
 use loadtest_model::definition::Think;
 use std::time::Duration;
 use tree_sitter::Node;
@@ -73,7 +74,7 @@ impl<'t> Script<'_, 't> {
         let checks: Vec<(Node<'t>, Js<'t>)> = match list {
             Some(list) if list.kind() == "object" => {
                 let checks = children_of(list).into_iter().map(|child| {
-                    let value = child.child_by_field_name("value");
+                    let value = part_of(child, "value");
                     let value = value.map(|value| self.value(value, frame));
                     (child, value.unwrap_or(Js::Function(child, frame, None)))
                 });
@@ -128,7 +129,7 @@ impl<'t> Script<'_, 't> {
             (Js::Random(drawn), _) => (drawn.low, drawn.high),
             _ => return self.leave_code(node, "a pause"),
         };
-        let (low, high) = (seconds(low.min(high)), seconds(low.max(high)));
+        let (min, max) = (seconds(low.min(high)), seconds(low.max(high)));
         if self.runs == Runs::Last {
             return self.leave_code(node, "a pause after the load");
         }
@@ -138,20 +139,20 @@ impl<'t> Script<'_, 't> {
             last.settings.runs == runs && (is_drawn || last.settings.weight.is_none())
         });
         match last {
-            Some(last) => add_think(&mut last.settings.think, (low, high)),
-            None if runs == Runs::Always => self.lead = (self.lead.0 + low, self.lead.1 + high),
+            Some(last) => add_think(&mut last.settings.think, Think::Uniform { min, max }),
+            None if runs == Runs::Always => self.lead = (self.lead.0 + min, self.lead.1 + max),
             None => self.leave_code(node, "a pause"),
         }
     }
 
     /// Adds the pause before the first request: in a loop, it is one after the last.
     pub(super) fn place_lead(&mut self) {
-        let lead = std::mem::take(&mut self.lead);
+        let (min, max) = std::mem::take(&mut self.lead);
         let mut before = self.migration.scenario_mut().iter_mut().rev();
         let last = before
             .find(|last| last.settings.runs == Runs::Always && last.settings.weight.is_none());
         if let Some(last) = last {
-            add_think(&mut last.settings.think, lead);
+            add_think(&mut last.settings.think, Think::Uniform { min, max });
         }
     }
 
@@ -214,13 +215,4 @@ fn answer_test(tests: &[(usize, Test)], holds: bool) -> Option<(usize, AnswerTes
     });
     let checks = checks.collect::<Option<Vec<_>>>()?;
     Some((tests.first()?.0, AnswerTest { checks, holds }))
-}
-
-fn add_think(think: &mut Option<Think>, (low, high): (Duration, Duration)) {
-    let (min, max) = match think {
-        Some(Think::Uniform { min, max }) => (*min, *max),
-        _ => (Duration::ZERO, Duration::ZERO),
-    };
-    let (min, max) = (min + low, max + high);
-    *think = (max > Duration::ZERO).then_some(Think::Uniform { min, max });
 }

@@ -2,7 +2,7 @@
 
 use super::script::Script;
 use super::value::Js;
-use crate::import::syntax::{children_of, inner_of, nodes_below, span_of, string_value};
+use crate::import::syntax::{children_of, inner_of, nodes_below, part_of, span_of, string_value};
 use tree_sitter::Node;
 
 /// The name that the default export has here.
@@ -24,9 +24,7 @@ impl<'t> Script<'_, 't> {
     /// Reads what a script imports.
     pub(super) fn read_imports(&mut self, root: Node<'t>) {
         for node in children_of(root) {
-            let source = node
-                .child_by_field_name("source")
-                .filter(|_| node.kind() == "import_statement");
+            let source = part_of(node, "source").filter(|_| node.kind() == "import_statement");
             let Some(source) = source else { continue };
             let from = string_value(source, self.source);
             let words = match from.as_str() {
@@ -49,10 +47,9 @@ impl<'t> Script<'_, 't> {
             };
             let whole = module.trim_end_matches('.');
             for name in nodes_below(node) {
-                let field = |field: &str| name.child_by_field_name(field);
                 let mut parts = children_of(name).into_iter();
                 let local = match name.kind() {
-                    "import_specifier" => field("alias").or(field("name")),
+                    "import_specifier" => part_of(name, "alias").or(part_of(name, "name")),
                     "import_clause" | "namespace_import" => {
                         parts.find(|part| part.kind() == "identifier")
                     }
@@ -62,7 +59,7 @@ impl<'t> Script<'_, 't> {
                     continue;
                 };
                 let is_papaparse = from.to_ascii_lowercase().contains("papaparse");
-                let native = match field("name").map(|name| self.text(name)) {
+                let native = match part_of(name, "name").map(|name| self.text(name)) {
                     // `import { default as http }`
                     Some("default") => whole.to_owned(),
                     Some(original) => format!("{module}{original}"),
@@ -81,16 +78,15 @@ impl<'t> Script<'_, 't> {
         self.declare_functions(root, 0);
         let mut exports = Vec::new();
         for child in children_of(root) {
-            let field = |name: &str| child.child_by_field_name(name);
-            let Some(value) = field("value").or(field("declaration")) else {
+            let Some(value) = part_of(child, "value").or(part_of(child, "declaration")) else {
                 if child.kind() != "export_statement" {
                     self.walk(child, 0);
                 }
                 // `export { visit as default }`
                 let within = nodes_below(child).into_iter();
                 for node in within.filter(|node| node.kind() == "export_specifier") {
-                    if let Some(name) = node.child_by_field_name("name") {
-                        let alias = node.child_by_field_name("alias").unwrap_or(name);
+                    if let Some(name) = part_of(node, "name") {
+                        let alias = part_of(node, "alias").unwrap_or(name);
                         exports.push((self.text(alias).to_owned(), node, name));
                     }
                 }
@@ -102,7 +98,7 @@ impl<'t> Script<'_, 't> {
             }
             self.walk(value, 0);
             for node in [vec![value], children_of(value)].concat() {
-                if let Some(name) = node.child_by_field_name("name") {
+                if let Some(name) = part_of(node, "name") {
                     exports.push((self.text(name).to_owned(), node, name));
                 }
             }
@@ -110,13 +106,12 @@ impl<'t> Script<'_, 't> {
         self.is_outside = false;
         if !exports.iter().any(|(name, ..)| name == "options") {
             let declared = self.declarator("options");
-            let declared =
-                declared.and_then(|node| Some((node, node.child_by_field_name("name")?)));
+            let declared = declared.and_then(|node| Some((node, part_of(node, "name")?)));
             exports.extend(declared.map(|(node, name)| ("options".to_owned(), node, name)));
         }
         let exports = exports.into_iter().map(|(name, node, value)| {
             let declared = self.declarator(self.text(value));
-            let bound = declared.and_then(|node| node.child_by_field_name("value"));
+            let bound = declared.and_then(|node| part_of(node, "value"));
             Export {
                 name,
                 node,
@@ -133,7 +128,7 @@ impl<'t> Script<'_, 't> {
     pub(super) fn declarator(&self, name: &str) -> Option<Node<'t>> {
         let mut nodes = self.nodes.all.iter().copied();
         nodes.find(|node| {
-            let declared = node.child_by_field_name("name");
+            let declared = part_of(*node, "name");
             node.kind() == "variable_declarator"
                 && declared.is_some_and(|declared| self.text(declared) == name)
         })
@@ -144,7 +139,7 @@ impl<'t> Export<'t> {
     /// Returns the name of its function.
     pub(super) fn value_name(&self) -> Node<'t> {
         match &self.value {
-            Js::Function(function, ..) => function.child_by_field_name("name").unwrap_or(self.node),
+            Js::Function(function, ..) => part_of(*function, "name").unwrap_or(self.node),
             _ => self.node,
         }
     }

@@ -9,7 +9,8 @@ use super::conditions::tests_of;
 use super::script::Script;
 use super::value::{Data, DataKind, Js, Part, Random, show_number};
 use crate::import::recording::{FeedOrder, Key, Origin, RunValue, Text};
-use crate::import::syntax::{children_of, is_function, span_of, string_value, unescape};
+use crate::import::syntax::{children_of, is_function, part_of, span_of, string_value, unescape};
+use crate::import::text::find_pair;
 use std::rc::Rc;
 use tree_sitter::Node;
 
@@ -17,7 +18,7 @@ impl<'t> Script<'_, 't> {
     /// Returns the value of an expression, as far as the text says it.
     pub(super) fn expression(&mut self, node: Node<'t>, frame: usize) -> Js<'t> {
         let unknown = || Js::Unknown(span_of(node));
-        let field = |name: &str| node.child_by_field_name(name);
+        let field = |name: &str| part_of(node, name);
         match node.kind() {
             "string" => Js::text(string_value(node, self.source)),
             "template_string" => Js::Text(self.template(node, frame)),
@@ -146,8 +147,8 @@ impl<'t> Script<'_, 't> {
             match child.kind() {
                 "pair" | "method_definition" => {
                     let is_pair = child.kind() == "pair";
-                    let key = child.child_by_field_name(if is_pair { "key" } else { "name" });
-                    let value = match child.child_by_field_name("value") {
+                    let key = part_of(child, if is_pair { "key" } else { "name" });
+                    let value = match part_of(child, "value") {
                         Some(value) if is_pair => self.value(value, frame),
                         _ => Js::Function(child, frame, None),
                     };
@@ -214,9 +215,8 @@ impl<'t> Script<'_, 't> {
     pub(super) fn member(&mut self, object: &Js<'t>, name: &str, node: Node<'t>) -> Js<'t> {
         match (object, name) {
             (Js::Native(path), _) if path == "__ENV" => {
-                let mut given = self.environment.iter().filter(|(known, _)| known == name);
-                let given = given.next().map(|(_, value)| Rc::new(value.clone()));
-                Js::Variable(name.to_owned(), given)
+                let given = find_pair(&self.environment, name).cloned();
+                Js::Variable(name.to_owned(), given.map(Rc::new))
             }
             (Js::Variable(_, Some(value)), _) => self.member(value, name, node),
             (Js::Class(class, frame) | Js::Instance(class, frame), _) => {
@@ -251,10 +251,7 @@ impl<'t> Script<'_, 't> {
             (Js::Found(Origin::Part { .. }), "value") => object.clone(),
             (Js::Response(at), "timings") => Js::Part(*at, Part::Timings),
             (Js::Part(at, Part::Timings), "duration") => Js::Part(*at, Part::Duration),
-            (Js::Part(at, Part::Headers), _) => Js::Found(Origin::Header {
-                exchange: *at,
-                name: name.to_owned(),
-            }),
+            (Js::Part(at, Part::Headers), _) => Js::Found(Origin::header(*at, name)),
             (Js::Part(_, Part::Body) | Js::Json(..) | Js::Data(_), "length") => {
                 Js::Length(Box::new(object.clone()))
             }

@@ -6,7 +6,7 @@ use super::requests::head_of;
 use super::script::Script;
 use super::value::Js;
 use crate::import::source::Span;
-use crate::import::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
+use crate::import::syntax::{children_of, inner_of, is_function, nodes_within, part_of, span_of};
 use crate::import::text::quote_name;
 use std::rc::Rc;
 use tree_sitter::Node;
@@ -22,20 +22,17 @@ const LOOPS: [&str; 8] = [
 impl<'t> Script<'_, 't> {
     /// Walks through a call and what it calls.
     pub(super) fn walk_call(&mut self, node: Node<'t>, frame: usize) {
-        let function = node.child_by_field_name("function");
-        let Some(function) = function
-            .or(node.child_by_field_name("constructor"))
-            .map(inner_of)
-        else {
+        let function = part_of(node, "function");
+        let Some(function) = function.or(part_of(node, "constructor")).map(inner_of) else {
             return;
         };
         let first = self.migration.recording.exchanges.len();
-        match function.child_by_field_name("object") {
+        match part_of(function, "object") {
             Some(object) => self.walk(object, frame),
             None if function.kind() != "identifier" => self.walk(function, frame),
             None => {}
         }
-        let list = node.child_by_field_name("arguments");
+        let list = part_of(node, "arguments");
         let nodes = list.map(children_of).unwrap_or_default();
         for argument in &nodes {
             if !is_function(*argument) {
@@ -61,17 +58,12 @@ impl<'t> Script<'_, 't> {
             }
             Some(Callee::Method(Js::Metric(kind, name), "add")) => {
                 let arguments = self.arguments(node, frame);
-                self.add_metric(
-                    &kind,
-                    &name,
-                    arguments.first().unwrap_or(&Js::Undefined),
-                    node,
-                );
-                return;
+                let value = arguments.first().unwrap_or(&Js::Undefined);
+                return self.add_metric(&kind, &name, value, node);
             }
             Some(Callee::Method(Js::List(_) | Js::Object(_), "push" | "append")) => {
                 let arguments = self.arguments(node, frame);
-                if let Some(object) = function.child_by_field_name("object") {
+                if let Some(object) = part_of(function, "object") {
                     self.extend(object, &arguments, frame);
                 }
                 return;
@@ -109,8 +101,8 @@ impl<'t> Script<'_, 't> {
         let is_loop = LOOPS.contains(&name);
         let item = match object {
             Some(list) if is_loop => {
-                let function = node.child_by_field_name("function");
-                let place = function.and_then(|function| function.child_by_field_name("object"));
+                let function = part_of(node, "function");
+                let place = function.and_then(|function| part_of(function, "object"));
                 self.any_of(list, place.unwrap_or(node))
             }
             Some(answer) if name == "then" => answer.clone(),
@@ -122,7 +114,7 @@ impl<'t> Script<'_, 't> {
             functions.extend(fields.chain([argument.clone()]));
         }
         if self.is_outside {
-            let nodes = node.child_by_field_name("arguments").map(children_of);
+            let nodes = part_of(node, "arguments").map(children_of);
             let nodes = nodes.unwrap_or_default().into_iter();
             self.mentioned.extend(nodes.map(|node| (node, frame)));
             functions.clear();
@@ -136,9 +128,7 @@ impl<'t> Script<'_, 't> {
                 script.enter((function, at, this), &arguments, None);
             };
             if is_loop {
-                let head = node
-                    .child_by_field_name("function")
-                    .map_or("", |head| self.text(head));
+                let head = part_of(node, "function").map_or("", |head| self.text(head));
                 self.walk_repeated(head, walk);
             } else {
                 walk(self);
@@ -146,7 +136,7 @@ impl<'t> Script<'_, 't> {
         }
         if value.is_unknown() && !is_loop && name != "then" {
             if first < self.migration.recording.exchanges.len() {
-                let name = node.child_by_field_name("function");
+                let name = part_of(node, "function");
                 let name = quote_name(name.map_or("", |name| self.text(name)));
                 let words = format!("{name} is not followed, only the requests in it");
                 self.migration.note_once(&head_of(node), words);
@@ -174,7 +164,7 @@ impl<'t> Script<'_, 't> {
         self.seen.insert(function.id());
         self.open.push(function.id());
         let after = self.after;
-        if let Some(body) = function.child_by_field_name("body") {
+        if let Some(body) = part_of(function, "body") {
             self.walk(body, frame);
         }
         self.after = after;
@@ -192,7 +182,7 @@ impl<'t> Script<'_, 't> {
         if let Some(constructor) = constructor {
             self.entered.insert(constructor.id(), frame);
             self.seen.insert(constructor.id());
-            if let Some(body) = constructor.child_by_field_name("body") {
+            if let Some(body) = part_of(constructor, "body") {
                 self.walk(body, frame);
             }
         }
@@ -217,7 +207,7 @@ impl<'t> Script<'_, 't> {
             let mut parts = children_of(classes[classes.len() - 1]).into_iter();
             let heritage = parts.find(|part| part.kind() == "class_heritage");
             let clause = heritage.and_then(|heritage| children_of(heritage).into_iter().next());
-            let above = clause.map(|clause| clause.child_by_field_name("value").unwrap_or(clause));
+            let above = clause.map(|clause| part_of(clause, "value").unwrap_or(clause));
             match above.map(|above| self.value(above, frame)) {
                 Some(Js::Class(above, _)) => classes.push(above),
                 _ => break,
@@ -228,10 +218,10 @@ impl<'t> Script<'_, 't> {
 
     /// Returns a method or a field of a class.
     fn member_of(&self, class: Node<'t>, name: &str) -> Option<Node<'t>> {
-        let body = class.child_by_field_name("body")?;
+        let body = part_of(class, "body")?;
         let mut members = children_of(body).into_iter();
         members.find(|member| {
-            let known = member.child_by_field_name("name");
+            let known = part_of(*member, "name");
             ["method_definition", "public_field_definition"].contains(&member.kind())
                 && known.is_some_and(|known| self.text(known) == name)
         })
@@ -262,7 +252,7 @@ impl<'t> Script<'_, 't> {
                     return bound(Js::Function(member, frame, None));
                 }
                 Some(field) => {
-                    let value = field.child_by_field_name("value");
+                    let value = part_of(field, "value");
                     let value = value.map(|value| self.value(value, frame));
                     return bound(value.unwrap_or(Js::Undefined));
                 }
@@ -275,7 +265,7 @@ impl<'t> Script<'_, 't> {
     /// Returns the only value that a function returns, beside none.
     pub(super) fn returned(&mut self, function: Node<'t>, frame: usize) -> Js<'t> {
         let unknown = Js::Unknown(span_of(function));
-        let Some(body) = function.child_by_field_name("body") else {
+        let Some(body) = part_of(function, "body") else {
             return unknown;
         };
         if body.kind() != "statement_block" {

@@ -43,10 +43,7 @@ impl<'t> Script<'_, 't> {
             }
             (Js::Pattern(pattern), "test", Js::Part(at, Part::Body)) => {
                 let is_sign = |letter: char| !letter.is_alphanumeric() && letter != ' ';
-                contains(
-                    *at,
-                    Some(pattern).filter(|pattern| !pattern.contains(is_sign))?,
-                )?
+                contains(*at, pattern).filter(|_| !pattern.contains(is_sign))?
             }
             (
                 Js::Found(Origin::Header {

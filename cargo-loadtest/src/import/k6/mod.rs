@@ -24,7 +24,9 @@ mod walk;
 
 use super::recording::{Client, Group, Recording, Runs};
 use super::source::{Input, Mistake, Note, Span};
-use super::syntax::{children_of, first_word, is_function, nodes_below, parse_script, span_of};
+use super::syntax::{
+    children_of, first_word, is_function, nodes_below, parse_script, part_of, span_of,
+};
 use super::text::quote_name;
 use calls::Callee;
 use exports::{DEFAULT, Export, GRPC, WEB_SOCKETS};
@@ -130,10 +132,8 @@ impl<'t> Script<'_, 't> {
         self.undo_changes(self.own_changes);
         self.is_lost = false;
         self.environment.clone_from(&scenario.environment);
-        let place = scenario
-            .name
-            .as_deref()
-            .and_then(|name| self.option_place(name));
+        let name = scenario.name.as_deref();
+        let place = name.and_then(|name| self.option_place(name));
         let place = place
             .or_else(|| self.option_place("options"))
             .unwrap_or(0..0);
@@ -167,11 +167,8 @@ impl<'t> Script<'_, 't> {
         };
         let keeps_cookies = options.get("noCookiesReset").and_then(Js::truth);
         group.settings.keeps_cookies = keeps_cookies == Some(true);
-        let all_tags = options
-            .get("tags")
-            .map_or(&[][..], Js::fields)
-            .iter()
-            .chain(&scenario.tags);
+        let tags = options.get("tags").map_or(&[][..], Js::fields);
+        let all_tags = tags.iter().chain(&scenario.tags);
         let all_tags =
             all_tags.filter_map(|(name, value)| Some(format!("{name}:{}", value.as_str()?)));
         let all_tags: Vec<String> = all_tags.collect();
@@ -227,9 +224,9 @@ impl<'t> Script<'_, 't> {
     fn option_place(&self, name: &str) -> Option<Span> {
         let options = self.declarator("options")?;
         let keys = nodes_below(options).into_iter();
-        let mut keys = keys.filter_map(|node| node.child_by_field_name("key"));
+        let mut keys = keys.filter_map(|node| part_of(node, "key"));
         let key = match name {
-            "options" => options.child_by_field_name("name"),
+            "options" => part_of(options, "name"),
             name => keys.find(|key| self.text(*key).trim_matches(['"', '\'']) == name),
         };
         key.map(span_of)
@@ -250,7 +247,7 @@ impl<'t> Script<'_, 't> {
     fn leave_functions(&mut self, root: Node<'t>) {
         for child in children_of(root) {
             let function = match child.kind() {
-                "export_statement" => child.child_by_field_name("declaration"),
+                "export_statement" => part_of(child, "declaration"),
                 _ => Some(child),
             };
             if let Some(function) = function.filter(|node| node.kind() == "function_declaration")
@@ -274,7 +271,7 @@ impl<'t> Script<'_, 't> {
                 && effects::sender(&path).is_some()
             {
                 let around = self.nodes.around(node).find(|node| is_function(*node));
-                let name = around.and_then(|function| function.child_by_field_name("name"));
+                let name = around.and_then(|function| part_of(function, "name"));
                 let words = match name
                     .filter(|_| !around.is_some_and(|around| self.seen.contains(&around.id())))
                 {
@@ -309,9 +306,7 @@ impl<'t> Script<'_, 't> {
             return Mistake::new(part.span.clone(), format!("{words}: {} is code", part.what));
         }
         if let Some(call) = self.first_unknown {
-            let name = call
-                .child_by_field_name("function")
-                .map_or("", |name| self.text(name));
+            let name = part_of(call, "function").map_or("", |name| self.text(name));
             let words = format!(
                 "{words}: {} is of another file or library",
                 quote_name(name)

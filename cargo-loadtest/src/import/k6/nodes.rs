@@ -1,11 +1,11 @@
 //! The nodes of a script, and the parts of its functions and classes.
 
-use crate::import::syntax::{children_of, nodes_below};
+use crate::import::syntax::{children_of, nodes_below, part_of};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
 /// All nodes of a script.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ScriptNodes<'t> {
     /// In their order.
     pub(super) all: Vec<Node<'t>>,
@@ -37,13 +37,13 @@ impl<'t> ScriptNodes<'t> {
 
 /// Returns the parameters of a function, each with its default.
 pub(super) fn parameters_of(function: Node<'_>) -> Vec<(Node<'_>, Option<Node<'_>>)> {
-    let parameters = match function.child_by_field_name("parameters") {
+    let parameters = match part_of(function, "parameters") {
         Some(list) => children_of(list),
-        None => Vec::from_iter(function.child_by_field_name("parameter")),
+        None => Vec::from_iter(part_of(function, "parameter")),
     };
     let parameters = parameters.into_iter().map(|parameter| {
-        let pattern = parameter.child_by_field_name("pattern");
-        let default = pattern.and(parameter.child_by_field_name("value"));
+        let pattern = part_of(parameter, "pattern");
+        let default = pattern.and(part_of(parameter, "value"));
         (pattern.unwrap_or(parameter), default)
     });
     parameters.collect()

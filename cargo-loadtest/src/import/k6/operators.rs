@@ -9,15 +9,14 @@ use super::conditions::{combine_any, compare, tests_of};
 use super::script::Script;
 use super::value::{Js, Random};
 use crate::import::recording::{FeedOrder, RunValue};
-use crate::import::syntax::inner_of;
+use crate::import::syntax::{inner_of, part_of};
 use std::rc::Rc;
 use tree_sitter::Node;
 
 impl<'t> Script<'_, 't> {
     /// Returns what an operator makes of two values.
     pub(super) fn binary(&mut self, node: Node<'t>, frame: usize) -> Option<Js<'t>> {
-        let [left, sign, right] =
-            ["left", "operator", "right"].map(|name| node.child_by_field_name(name));
+        let [left, sign, right] = ["left", "operator", "right"].map(|name| part_of(node, name));
         let (sign, right) = (self.text(sign?), right?);
         let one = self.value(left?, frame);
         if ["||", "??"].contains(&sign) {

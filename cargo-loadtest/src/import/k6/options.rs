@@ -7,6 +7,10 @@ use crate::import::recording::ScenarioSettings;
 use loadtest_model::definition::{Load, Rate};
 use std::time::Duration;
 
+/// The options of a scenario that are imported.
+const KNOWN: &str = "executor exec startTime env tags vus iterations duration rate timeUnit startRate startVUs \
+    stages preAllocatedVUs maxVUs";
+
 /// A scenario that options declare.
 #[derive(Debug, Default)]
 pub(super) struct DeclaredScenario<'t> {
@@ -39,17 +43,9 @@ pub(super) fn read_scenarios<'t>(options: &Js<'t>) -> Vec<DeclaredScenario<'t>> 
     }
     let scenarios = declared.iter().map(|(name, options)| {
         let (load, mut notes) = read_executor(options);
-        notes.extend(
-            options
-                .fields()
-                .iter()
-                .filter_map(|(name, _)| match &**name {
-                    "executor" | "exec" | "startTime" | "env" | "tags" | "vus" | "iterations"
-                    | "duration" | "rate" | "timeUnit" | "startRate" | "startVUs" | "stages"
-                    | "preAllocatedVUs" | "maxVUs" => None,
-                    name => Some(format!("`{name}` is not imported")),
-                }),
-        );
+        let named = options.fields().iter().map(|(name, _)| name);
+        let unknown = named.filter(|name| !KNOWN.split(' ').any(|known| known == *name));
+        notes.extend(unknown.map(|name| format!("`{name}` is not imported")));
         let fields = |name: &str| options.get(name).map_or(&[][..], Js::fields).to_vec();
         let function = options.get("exec").and_then(Js::as_str);
         let notes = notes.into_iter().map(|words| format!("{name}: {words}"));

@@ -5,7 +5,7 @@ use super::script::Script;
 use super::value::{Js, Test};
 use crate::import::recording::{Body, Exchange, Header, PLACEHOLDER, Part, Text};
 use crate::import::source::Span;
-use crate::import::syntax::span_of;
+use crate::import::syntax::{part_of, span_of};
 use crate::import::text::{form_encode, is_token};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -126,19 +126,14 @@ impl<'t> Script<'_, 't> {
         }
         exchange.settings.runs = self.runs;
         exchange.settings.after = self.after;
-        exchange.settings.transaction = match self.transactions.join(" / ") {
-            name if name.is_empty() => None,
-            name => Some(name),
-        };
+        let transaction = self.transactions.join(" / ");
+        exchange.settings.transaction = Some(transaction).filter(|name| !name.is_empty());
         self.set_params(&mut exchange, params);
         self.set_body(&mut exchange, body);
-        if let Some(agent) = self
-            .user_agent
-            .clone()
-            .filter(|_| exchange.header("user-agent").is_none())
-        {
-            exchange.headers.push(Header::new("User-Agent", agent));
-        }
+        let agent = self.user_agent.as_deref();
+        let agent = agent.filter(|_| exchange.header("user-agent").is_none());
+        let agent = agent.map(|agent| Header::new("User-Agent", agent));
+        exchange.headers.extend(agent);
         Js::Response(self.migration.push(exchange))
     }
 
@@ -265,7 +260,7 @@ impl<'t> Script<'_, 't> {
 
 /// Returns the place of a call without its arguments.
 pub(super) fn head_of(node: Node<'_>) -> Span {
-    let arguments = node.child_by_field_name("arguments");
+    let arguments = part_of(node, "arguments");
     let end = arguments.map_or(node.end_byte(), |list| list.start_byte());
     node.start_byte()..end
 }

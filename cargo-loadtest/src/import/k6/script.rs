@@ -20,7 +20,7 @@ const MOST_WORK: usize = 500_000;
 const DEEPEST: usize = 60;
 
 /// A function as it is called at one place.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Frame<'t> {
     /// The frame in which the function is written.
     pub(super) parent: usize,
@@ -32,6 +32,7 @@ pub(super) struct Frame<'t> {
 }
 
 /// The state of a walk.
+#[derive(Default)]
 pub(super) struct Script<'s, 't> {
     pub(super) source: &'s str,
     pub(super) migration: Migration,
@@ -87,43 +88,13 @@ pub(super) struct Script<'s, 't> {
 
 impl<'s, 't> Script<'s, 't> {
     pub(super) fn new(root: Node<'t>, source: &'s str) -> Self {
-        let script = Frame {
-            parent: 0,
-            this: None,
-            variables: HashMap::new(),
-            site: None,
-        };
         Self {
             source,
-            migration: Migration::default(),
             nodes: ScriptNodes::new(root),
-            frames: vec![script],
-            changes: Vec::new(),
-            own_changes: 0,
-            results: HashMap::new(),
+            frames: vec![Frame::default()],
             entered: HashMap::from([(root.id(), 0)]),
-            open: Vec::new(),
-            looked_up: HashMap::new(),
-            depth: 0,
-            level: 0,
-            looks: 0,
-            work: 0,
-            transactions: Vec::new(),
-            after: None,
-            when: None,
-            runs: Runs::Always,
-            is_drawn: false,
-            lead: (Duration::ZERO, Duration::ZERO),
-            code_metrics: Vec::new(),
             redirects: 10,
-            user_agent: None,
-            environment: Vec::new(),
-            seen: HashSet::new(),
-            unknown_calls: Vec::new(),
-            first_unknown: None,
-            is_outside: false,
-            is_lost: false,
-            mentioned: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -190,8 +161,8 @@ impl<'s, 't> Script<'s, 't> {
         self.frames.push(Frame {
             parent,
             this,
-            variables: HashMap::new(),
             site,
+            ..Frame::default()
         });
         for (at, (pattern, default)) in parameters_of(function).into_iter().enumerate() {
             let value = match (arguments.get(at), default) {

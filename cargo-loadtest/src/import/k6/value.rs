@@ -3,7 +3,7 @@
 use super::script::Script;
 use crate::import::recording::{AnswerCheck, FeedOrder, Key, Origin, Piece, RunValue, Text};
 use crate::import::source::Span;
-use crate::import::text::escape_json;
+use crate::import::text::{escape_json, find_pair};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use tree_sitter::Node;
@@ -184,10 +184,7 @@ impl Js<'_> {
     /// Returns the field of an object.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Object(fields) => fields
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value),
+            Self::Object(fields) => find_pair(fields, name),
             Self::Variable(_, Some(value)) => value.get(name),
             _ => None,
         }
@@ -256,11 +253,7 @@ impl<'t> Script<'_, 't> {
     fn piece_of_value(&mut self, value: &Js<'t>, is_bare: bool) -> Option<Text> {
         Some(match value {
             Js::Json(exchange, path) => {
-                let from = Origin::Body {
-                    exchange: *exchange,
-                    path: path.clone(),
-                };
-                self.migration.refer(from, is_bare)
+                self.migration.refer(Origin::body(*exchange, path), is_bare)
             }
             Js::Found(origin) => self.migration.refer(origin.clone(), false),
             Js::Row(feed, column) => Text::row(*feed, column.clone()),
@@ -292,42 +285,31 @@ impl<'t> Script<'_, 't> {
     }
 
     /// Returns a value as JSON. A value of an answer, alone in its quotes, is written without them.
-    pub(super) fn json_of_value(&mut self, value: &Js<'t>, into: &mut Text) {
+    pub(super) fn json_of_value(&mut self, value: &Js<'t>) -> Text {
         match value {
-            Js::Bool(value) => into.push_str(&value.to_string()),
-            Js::Number(number) if number.is_finite() => into.push_str(&show_number(*number)),
-            Js::Number(_) | Js::Undefined | Js::Null => into.push_str("null"),
+            Js::Number(number) if !number.is_finite() => "null".into(),
+            Js::Undefined => "null".into(),
+            Js::Null | Js::Bool(_) | Js::Number(_) => self.text_of_value(value),
             Js::List(items) => {
-                into.push_str("[");
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        into.push_str(",");
-                    }
-                    self.json_of_value(item, into);
-                }
-                into.push_str("]");
+                let items = items.iter().map(|item| self.json_of_value(item));
+                Text::join(items, ",").between("[", "]")
             }
             Js::Object(fields) => {
-                into.push_str("{");
-                let fields = fields
-                    .iter()
-                    .filter(|(_, value)| !matches!(value, Js::Undefined));
-                for (at, (name, value)) in fields.enumerate() {
-                    let comma = if at > 0 { "," } else { "" };
-                    into.push_str(&format!("{comma}\"{}\":", escape_json(name)));
-                    self.json_of_value(value, into);
-                }
-                into.push_str("}");
+                let fields = fields.iter();
+                let fields = fields.filter(|(_, value)| !matches!(value, Js::Undefined));
+                let fields = fields.map(|(name, value)| {
+                    let name = format!("\"{}\":", escape_json(name));
+                    self.json_of_value(value).between(&name, "")
+                });
+                Text::join(fields, ",").between("{", "}")
             }
-            Js::Variable(_, Some(value)) => self.json_of_value(value, into),
+            Js::Variable(_, Some(value)) => self.json_of_value(value),
             value => {
-                into.push_str("\"");
                 let text = match self.piece_of_value(value, true) {
                     Some(text) => text,
                     None => self.text_of_value(value).map_literals(escape_json),
                 };
-                into.append(text);
-                into.push_str("\"");
+                text.between("\"", "\"")
             }
         }
     }

@@ -6,7 +6,7 @@ use super::nodes::is_class;
 use super::script::Script;
 use super::value::Js;
 use crate::import::recording::FeedOrder;
-use crate::import::syntax::{children_of, inner_of, is_function, nodes_below, span_of};
+use crate::import::syntax::{children_of, inner_of, is_function, nodes_below, part_of, span_of};
 use std::collections::HashSet;
 use std::rc::Rc;
 use tree_sitter::Node;
@@ -106,8 +106,7 @@ impl<'t> Script<'_, 't> {
     /// Declares the functions and classes of a block, which are known before it.
     pub(super) fn declare_functions(&mut self, block: Node<'t>, frame: usize) {
         for child in children_of(block) {
-            let field = |name: &str| child.child_by_field_name(name);
-            let exported = field("declaration").or(field("value"));
+            let exported = part_of(child, "declaration").or(part_of(child, "value"));
             let child = exported
                 .filter(|_| child.kind() == "export_statement")
                 .unwrap_or(child);
@@ -118,7 +117,7 @@ impl<'t> Script<'_, 't> {
                 _ if is_class(child) => Js::Class(child, frame),
                 _ => continue,
             };
-            if let Some(name) = child.child_by_field_name("name") {
+            if let Some(name) = part_of(child, "name") {
                 self.set_variable(frame, self.text(name), value, true);
             }
         }
@@ -126,15 +125,14 @@ impl<'t> Script<'_, 't> {
 
     /// Declares the variable of a declarator.
     pub(super) fn declare(&mut self, declarator: Node<'t>, frame: usize) {
-        let field = |name: &str| declarator.child_by_field_name(name);
-        let value = match field("value").map(inner_of) {
+        let value = match part_of(declarator, "value").map(inner_of) {
             None => Js::Undefined,
             Some(value) if is_function(value) => Js::Function(value, frame, None),
             Some(value) => self.value(value, frame),
         };
         let around = self.nodes.parent(declarator);
         let is_var = around.is_some_and(|around| around.kind() == "variable_declaration");
-        if let Some(name) = field("name") {
+        if let Some(name) = part_of(declarator, "name") {
             self.bind(name, value, frame, !is_var);
         }
     }
@@ -151,12 +149,14 @@ impl<'t> Script<'_, 't> {
 
     /// Does what an assignment does, whose sides the walk was in.
     pub(super) fn assign(&mut self, node: Node<'t>, frame: usize) {
-        let field = |name: &str| node.child_by_field_name(name);
-        let Some(target) = field("left").or(field("argument")).map(inner_of) else {
+        let Some(target) = part_of(node, "left")
+            .or(part_of(node, "argument"))
+            .map(inner_of)
+        else {
             return;
         };
-        let sign = field("operator").map_or("", |sign| self.text(sign));
-        let more = field("right").map(|right| self.value(right, frame));
+        let sign = part_of(node, "operator").map_or("", |sign| self.text(sign));
+        let more = part_of(node, "right").map(|right| self.value(right, frame));
         let value = match (node.kind(), more) {
             ("assignment_expression", Some(value)) => Some(value),
             ("augmented_assignment_expression", Some(more)) if sign == "+=" => {
@@ -165,12 +165,8 @@ impl<'t> Script<'_, 't> {
             }
             _ => None,
         };
-        self.bind(
-            target,
-            value.unwrap_or(Js::Unknown(span_of(node))),
-            frame,
-            false,
-        );
+        let value = value.unwrap_or(Js::Unknown(span_of(node)));
+        self.bind(target, value, frame, false);
     }
 
     /// Adds to a list, or a field to an object: `list.push(value)`, `form.append(name, value)`.
@@ -204,10 +200,9 @@ impl<'t> Script<'_, 't> {
             "member_expression" | "subscript_expression" => self.set_part(pattern, value, frame),
             "object_pattern" => {
                 for child in children_of(pattern) {
-                    let field = |name: &str| child.child_by_field_name(name);
                     let (key, target) = match child.kind() {
-                        "pair_pattern" => (field("key"), field("value")),
-                        "object_assignment_pattern" => (field("left"), Some(child)),
+                        "pair_pattern" => (part_of(child, "key"), part_of(child, "value")),
+                        "object_assignment_pattern" => (part_of(child, "left"), Some(child)),
                         "rest_pattern" => (None, Some(child)),
                         _ => (Some(child), Some(child)),
                     };
@@ -226,12 +221,11 @@ impl<'t> Script<'_, 't> {
                 }
             }
             "assignment_pattern" | "object_assignment_pattern" => {
-                let field = |name: &str| pattern.child_by_field_name(name);
-                let value = match (value, field("right")) {
+                let value = match (value, part_of(pattern, "right")) {
                     (Js::Undefined, Some(right)) => self.value(right, frame),
                     (value, _) => value,
                 };
-                if let Some(left) = field("left") {
+                if let Some(left) = part_of(pattern, "left") {
                     self.bind(left, value, frame, is_declared);
                 }
             }
@@ -248,9 +242,8 @@ impl<'t> Script<'_, 't> {
     fn set_part(&mut self, target: Node<'t>, value: Js<'t>, frame: usize) {
         let mut keys: Vec<Option<String>> = Vec::new();
         let mut root = target;
-        while let Some(object) = root.child_by_field_name("object") {
-            let field = |name: &str| root.child_by_field_name(name);
-            let key = match (field("property"), field("index")) {
+        while let Some(object) = part_of(root, "object") {
+            let key = match (part_of(root, "property"), part_of(root, "index")) {
                 (Some(property), _) => Some(self.text(property).to_owned()),
                 (None, Some(index)) => {
                     let index = self.value(index, frame);
@@ -290,10 +283,11 @@ impl<'t> Script<'_, 't> {
     /// Declares what a loop has anew each time, and forgets what it changes.
     pub(super) fn begin_loop(&mut self, node: Node<'t>, frame: usize) {
         for inner in nodes_below(node) {
-            let field = |name: &str| inner.child_by_field_name(name);
             let is_set = inner.kind() == "assignment_expression";
             let changes = ["augmented_assignment_expression", "update_expression"];
-            let target = field("left").or(field("argument")).map(inner_of);
+            let target = part_of(inner, "left")
+                .or(part_of(inner, "argument"))
+                .map(inner_of);
             let target = target.filter(|target| target.kind() == "identifier");
             let known = target.and_then(|target| self.name_value(target, frame));
             if let (Some(target), Some(known)) = (target, known)
@@ -302,8 +296,7 @@ impl<'t> Script<'_, 't> {
                 self.bind(target, Js::Unknown(0..0), frame, false);
             }
         }
-        let field = |name: &str| node.child_by_field_name(name);
-        if let (Some(item), Some(list)) = (field("left"), field("right")) {
+        if let (Some(item), Some(list)) = (part_of(node, "left"), part_of(node, "right")) {
             let items = self.value(list, frame);
             let any = self.any_of(&items, list);
             self.bind(item, any, frame, true);
@@ -314,15 +307,15 @@ impl<'t> Script<'_, 't> {
 
     /// Returns the number of `for (let number = 1; number < 10; number++)`: another one in each journey.
     fn counted(&mut self, head: Node<'t>, frame: usize) -> Option<(Node<'t>, Js<'t>)> {
-        let declared = children_of(head.child_by_field_name("initializer")?);
+        let declared = children_of(part_of(head, "initializer")?);
         let field = |name: &str| declared.first()?.child_by_field_name(name);
         let (name, first) = (field("name")?, field("value")?);
-        let mut condition = head.child_by_field_name("condition")?;
+        let mut condition = part_of(head, "condition")?;
         if condition.kind() == "expression_statement" {
             condition = children_of(condition).into_iter().next()?;
         }
         let sides = ["left", "operator", "right"];
-        let [left, sign, right] = sides.map(|name| condition.child_by_field_name(name));
+        let [left, sign, right] = sides.map(|name| part_of(condition, name));
         let low = self.value(first, frame).as_number()?;
         let high = self.value(right?, frame).as_number()?;
         let high = match self.text(sign?) {

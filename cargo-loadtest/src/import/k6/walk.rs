@@ -5,7 +5,7 @@ use super::nodes::{is_class, is_loop};
 use super::script::Script;
 use super::value::{Js, Test};
 use crate::import::recording::Runs;
-use crate::import::syntax::{children_of, inner_of, is_function, nodes_within, span_of};
+use crate::import::syntax::{children_of, inner_of, is_function, nodes_within, part_of, span_of};
 use crate::import::text::quote_name;
 use tree_sitter::Node;
 
@@ -27,8 +27,14 @@ impl<'t> Script<'_, 't> {
         self.level -= 1;
     }
 
+    /// Walks through the parts of a node.
+    fn walk_parts(&mut self, node: Node<'t>, frame: usize) {
+        for part in children_of(node) {
+            self.walk(part, frame);
+        }
+    }
+
     fn walk_node(&mut self, node: Node<'t>, frame: usize) {
-        let field = |name: &str| node.child_by_field_name(name);
         match node.kind() {
             _ if is_class(node) => {}
             _ if is_function(node) => {
@@ -41,7 +47,9 @@ impl<'t> Script<'_, 't> {
             "switch_statement" => self.walk_switch(node, frame),
             "binary_expression" => self.walk_binary(node, frame),
             _ if is_loop(node) => {
-                let Some(body) = field("body") else { return };
+                let Some(body) = part_of(node, "body") else {
+                    return;
+                };
                 let first = self.changes.len();
                 for part in children_of(node)
                     .into_iter()
@@ -60,22 +68,22 @@ impl<'t> Script<'_, 't> {
                 self.end_block(first, frame);
             }
             "assignment_expression" | "augmented_assignment_expression" | "update_expression" => {
-                let parts = children_of(node).into_iter();
-                parts.for_each(|part| self.walk(part, frame));
+                self.walk_parts(node, frame);
                 self.assign(node, frame);
             }
             "statement_block" => {
                 let first = self.changes.len();
                 self.declare_functions(node, frame);
-                let parts = children_of(node).into_iter();
-                parts.for_each(|part| self.walk(part, frame));
+                self.walk_parts(node, frame);
                 // Functions that are called later know the variables of the one around them.
                 if !self.nodes.parent(node).is_some_and(is_function) {
                     self.end_block(first, frame);
                 }
             }
             "catch_clause" => {
-                let Some(body) = field("body") else { return };
+                let Some(body) = part_of(node, "body") else {
+                    return;
+                };
                 let head = self.source_of(&(node.start_byte()..body.start_byte()));
                 self.walk_uncertain(head.trim(), |script| script.walk(body, frame));
             }
@@ -85,11 +93,7 @@ impl<'t> Script<'_, 't> {
             "throw_statement" => self.leave_code(node, "an exception"),
             "identifier" | "shorthand_property_identifier" => self.mentioned.push((node, frame)),
             "import_statement" => {}
-            _ => {
-                for child in children_of(node) {
-                    self.walk(child, frame);
-                }
-            }
+            _ => self.walk_parts(node, frame),
         }
     }
 
@@ -97,15 +101,13 @@ impl<'t> Script<'_, 't> {
     fn walk_statement(&mut self, node: Node<'t>, frame: usize) {
         let unknown_calls = self.unknown_calls.len();
         let requests = self.migration.recording.exchanges.len();
-        let value = node.child_by_field_name("value").map(inner_of);
+        let value = part_of(node, "value").map(inner_of);
         let declares = node.kind() == "variable_declarator";
         match value.filter(|_| declares) {
             Some(value) if is_function(value) => return self.declare(node, frame),
             Some(value) => self.walk(value, frame),
             None if declares => {}
-            None => children_of(node)
-                .into_iter()
-                .for_each(|child| self.walk(child, frame)),
+            None => self.walk_parts(node, frame),
         }
         if declares {
             self.declare(node, frame);
@@ -165,8 +167,7 @@ impl<'t> Script<'_, 't> {
     }
 
     fn walk_binary(&mut self, node: Node<'t>, frame: usize) {
-        let [left, sign, right] =
-            ["left", "operator", "right"].map(|name| node.child_by_field_name(name));
+        let [left, sign, right] = ["left", "operator", "right"].map(|name| part_of(node, name));
         let (Some(left), Some(sign), Some(right)) = (left, sign, right) else {
             return;
         };
@@ -208,12 +209,12 @@ impl<'t> Script<'_, 't> {
     }
 
     fn walk_if(&mut self, node: Node<'t>, frame: usize) {
-        let field = |name: &str| node.child_by_field_name(name);
-        let (Some(condition), Some(consequence)) = (field("condition"), field("consequence"))
+        let (Some(condition), Some(consequence)) =
+            (part_of(node, "condition"), part_of(node, "consequence"))
         else {
             return;
         };
-        let alternative = field("alternative").map(|clause| match clause.kind() {
+        let alternative = part_of(node, "alternative").map(|clause| match clause.kind() {
             "else_clause" => children_of(clause).into_iter().next().unwrap_or(clause),
             _ => clause,
         });
@@ -278,24 +279,20 @@ impl<'t> Script<'_, 't> {
     }
 
     fn walk_switch(&mut self, node: Node<'t>, frame: usize) {
-        let (Some(subject), Some(body)) = (
-            node.child_by_field_name("value"),
-            node.child_by_field_name("body"),
-        ) else {
+        let parts = ["value", "body"].map(|name| part_of(node, name));
+        let [Some(subject), Some(body)] = parts else {
             return;
         };
         self.walk(subject, frame);
         let value = self.value(subject, frame);
         let cases = children_of(body);
-        let matches = cases
-            .iter()
-            .map(|case| match case.child_by_field_name("value") {
-                Some(case) => {
-                    let case = self.value(case, frame);
-                    compare("==", &value, &case).and_then(|same| same.truth())
-                }
-                None => Some(true),
-            });
+        let matches = cases.iter().map(|case| match part_of(*case, "value") {
+            Some(case) => {
+                let case = self.value(case, frame);
+                compare("==", &value, &case).and_then(|same| same.truth())
+            }
+            None => Some(true),
+        });
         let matches: Vec<Option<bool>> = matches.collect();
         // A case without statements is that of the next one.
         if matches.iter().all(Option::is_some) {
@@ -303,19 +300,14 @@ impl<'t> Script<'_, 't> {
             let taken = taken.find(|(_, is_same)| *is_same == Some(true));
             let from = taken.map_or(node.end_byte(), |(case, _)| case.start_byte());
             let mut cases = cases.iter().filter(|case| case.start_byte() >= from);
-            if let Some(case) = cases.find(|case| case.child_by_field_name("body").is_some()) {
-                let parts = children_of(*case).into_iter();
-                parts.for_each(|part| self.walk(part, frame));
+            if let Some(case) = cases.find(|case| part_of(**case, "body").is_some()) {
+                self.walk_parts(*case, frame);
             }
             return;
         }
         let head = format!("switch {}", self.text(subject));
         for case in cases {
-            self.walk_uncertain(&head, |script| {
-                for part in children_of(case) {
-                    script.walk(part, frame);
-                }
-            });
+            self.walk_uncertain(&head, |script| script.walk_parts(case, frame));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reads the idioms of scripts. Scripts are never run, and expressions never evaluated.
 
 use crate::import::recording::Key;
-use crate::import::syntax::{children_of, inner_of, parse_lenient, text_of};
+use crate::import::syntax::{children_of, inner_of, parse_lenient, part_of, text_of};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
@@ -90,8 +90,7 @@ pub(super) fn read_script(script: &str) -> ScriptIdioms {
         if !is_link {
             reader.read_node(node);
         }
-        let field = |name| node.child_by_field_name(name);
-        let link = field("object").or(field("function"));
+        let link = part_of(node, "object").or(part_of(node, "function"));
         let children = children_of(node).into_iter().rev();
         open.extend(children.map(|child| (child, link == Some(child))));
     }
@@ -120,10 +119,9 @@ impl<'t> ScriptReader<'t> {
 
     /// Reads the idiom that a node is, if it is one.
     fn read_node(&mut self, node: Node<'t>) {
-        let field = |name| node.child_by_field_name(name);
         let (target, value) = match node.kind() {
-            "variable_declarator" => (field("name"), field("value")),
-            "assignment_expression" => (field("left"), field("right")),
+            "variable_declarator" => (part_of(node, "name"), part_of(node, "value")),
+            "assignment_expression" => (part_of(node, "left"), part_of(node, "right")),
             "call_expression" | "member_expression" | "subscript_expression" => {
                 return self.read_chain(node);
             }
@@ -149,7 +147,6 @@ impl<'t> ScriptReader<'t> {
     /// Keeps the names of a pattern for parts of the answer.
     fn assign(&mut self, target: Node<'t>, chain: Option<&[ChainLink<'t>]>) {
         let name = text_of(target, self.source);
-        let field = |name| target.child_by_field_name(name);
         match target.kind() {
             "identifier" => {
                 let is_of_answer = |chain: &&[ChainLink<'_>]| {
@@ -173,7 +170,8 @@ impl<'t> ScriptReader<'t> {
                 self.names.extend(chain.map(|chain| (name, chain)));
             }
             "pair_pattern" => {
-                if let (Some(key), Some(value)) = (field("key"), field("value")) {
+                if let (Some(key), Some(value)) = (part_of(target, "key"), part_of(target, "value"))
+                {
                     let key = self.text(key).unwrap_or(text_of(key, self.source));
                     let chain = chain.map(|chain| [chain, &[Name(key)]].concat());
                     self.assign(value, chain.as_deref());
@@ -186,7 +184,6 @@ impl<'t> ScriptReader<'t> {
     /// Returns the chain that an expression is. Of `a || b` it is `a`.
     fn chain(&self, node: Node<'t>) -> Option<Vec<ChainLink<'t>>> {
         let node = inner_of(node);
-        let field = |name| node.child_by_field_name(name);
         let (before, link) = match node.kind() {
             "identifier" => {
                 let name = text_of(node, self.source);
@@ -194,25 +191,27 @@ impl<'t> ScriptReader<'t> {
                 return Some(known.unwrap_or_else(|| vec![Name(name)]));
             }
             "binary_expression" => {
-                let sign = field("operator").map(|sign| text_of(sign, self.source));
+                let sign = part_of(node, "operator").map(|sign| text_of(sign, self.source));
                 let is_either = ["||", "??"].map(Some).contains(&sign);
-                return self.chain(field("left").filter(|_| is_either)?);
+                return self.chain(part_of(node, "left").filter(|_| is_either)?);
             }
             "member_expression" => {
-                let name = text_of(field("property")?, self.source);
-                (field("object")?, Name(name))
+                let name = text_of(part_of(node, "property")?, self.source);
+                (part_of(node, "object")?, Name(name))
             }
             "subscript_expression" => {
-                let index = field("index")?;
+                let index = part_of(node, "index")?;
                 let link = match text_of(index, self.source).parse() {
                     Ok(number) => Item(number),
                     Err(_) => Name(self.text(index)?),
                 };
-                (field("object")?, link)
+                (part_of(node, "object")?, link)
             }
             "call_expression" => {
-                let arguments = field("arguments").map(children_of).unwrap_or_default();
-                (field("function")?, Call(arguments.first().copied()))
+                let arguments = part_of(node, "arguments")
+                    .map(children_of)
+                    .unwrap_or_default();
+                (part_of(node, "function")?, Call(arguments.first().copied()))
             }
             _ => return None,
         };
@@ -284,7 +283,7 @@ impl<'t> ScriptReader<'t> {
 
     /// Reads `set("name", value)`.
     fn read_setter(&mut self, call: Node<'t>) {
-        let arguments = call.child_by_field_name("arguments");
+        let arguments = part_of(call, "arguments");
         let mut arguments = arguments.map(children_of).unwrap_or_default().into_iter();
         let name = arguments.next().and_then(|name| self.text(name));
         let Some(name) = name else {
@@ -336,10 +335,9 @@ impl<'t> ScriptReader<'t> {
 
     /// Returns what the status is compared with: `responseCode.code === 200`.
     fn compared_status(&self, node: Node<'t>) -> Option<Node<'t>> {
-        let field = |name| node.child_by_field_name(name);
-        let sign = text_of(field("operator")?, self.source);
-        let is_equal = ["==", "==="].contains(&sign) && self.is_status(field("left")?);
-        field("right").filter(|_| is_equal)
+        let sign = text_of(part_of(node, "operator")?, self.source);
+        let is_equal = ["==", "==="].contains(&sign) && self.is_status(part_of(node, "left")?);
+        part_of(node, "right").filter(|_| is_equal)
     }
 }
 
