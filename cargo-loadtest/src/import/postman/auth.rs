@@ -3,9 +3,9 @@
 use super::super::document::Node;
 use super::super::recording::{Credentials, Exchange, Header, Text};
 use super::super::text::{form_encode, is_token};
-use super::CollectionReader;
+use super::ItemReader;
 use super::environment::value_text;
-use super::variables::{VariableScope, split_variables};
+use super::variables::split_variables;
 
 /// Secret parameters.
 const SECRET: [&str; 6] = [
@@ -44,12 +44,7 @@ pub(super) fn variable_names(auth: &Node<'_>) -> Vec<String> {
 }
 
 /// Gives a request its credentials.
-pub(super) fn apply_auth(
-    auth: &Node<'_>,
-    exchange: &mut Exchange,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) {
+pub(super) fn apply_auth(auth: &Node<'_>, exchange: &mut Exchange, item: &mut ItemReader<'_, '_>) {
     let kind = auth.text_of("type").unwrap_or("noauth");
     let get = |name: &str| find_parameter(auth, kind, name);
     match kind {
@@ -57,7 +52,7 @@ pub(super) fn apply_auth(
         "bearer" => {
             if let Some(token) = get("token") {
                 let what = "the bearer token of the collection";
-                let token = resolve_secret(&token, "api token", what, reader, scope);
+                let token = resolve_secret(&token, "api token", what, item);
                 set_token(exchange, "Bearer", token);
             }
         }
@@ -65,18 +60,18 @@ pub(super) fn apply_auth(
             let user = get("username").unwrap_or_default();
             let password = get("password").unwrap_or_default();
             let what = "the password of the basic credentials";
-            let user = reader.variables.resolve(&user, scope);
-            let password = resolve_secret(&password, "password", what, reader, scope);
+            let user = item.resolve(&user);
+            let password = resolve_secret(&password, "password", what, item);
             exchange.remove_header("authorization");
             exchange.credentials = Some(Credentials { user, password });
         }
         "apikey" => {
             let Some(name) = get("key") else { return };
-            let name = reader.fixed_name(&name, scope);
+            let name = item.fixed_name(&name);
             let what = format!("the API key `{name}`");
             let text = get("value").unwrap_or_default();
-            let text = resolve_secret(&text, &name, &what, reader, scope);
-            reader.recording().keys.push(name.to_ascii_lowercase());
+            let text = resolve_secret(&text, &name, &what, item);
+            item.reader.recording().keys.push(name.to_ascii_lowercase());
             if get("in").as_deref() == Some("query") {
                 append_query(exchange, &name, &text);
             } else if is_token(&name) {
@@ -84,18 +79,19 @@ pub(super) fn apply_auth(
                 exchange.headers.push(Header::new(name, text));
             } else {
                 let words = "the name of the API key cannot be a header, and is left out";
-                reader.note(&auth.name(kind).unwrap_or_default(), words);
+                item.reader
+                    .note(&auth.name(kind).unwrap_or_default(), words);
             }
         }
         "oauth2" => {
             let token = get("accessToken").unwrap_or_else(|| "{{accessToken}}".to_owned());
             let what = "the access token of OAuth 2";
-            let token = resolve_secret(&token, "access token", what, reader, scope);
+            let token = resolve_secret(&token, "access token", what, item);
             if get("addTokenTo").as_deref() == Some("queryParams") {
                 append_query(exchange, "access_token", &token);
             } else {
                 let prefix = get("headerPrefix").unwrap_or_else(|| "Bearer".to_owned());
-                let prefix = reader.fixed_name(prefix.trim(), scope);
+                let prefix = item.fixed_name(prefix.trim());
                 set_token(exchange, &prefix, token);
             }
         }
@@ -104,38 +100,30 @@ pub(super) fn apply_auth(
                 "credentials of the kind `{other}` are computed for each request, which is not done: the requests are sent without them"
             );
             let span = auth.get("type").unwrap_or(auth).beginning();
-            reader.variables.note_place_once(&span, words);
+            item.reader.variables.note_place_once(&span, words);
         }
     }
 }
 
 /// Resolves a secret parameter; one that is written out becomes a secret.
-fn resolve_secret(
-    text: &str,
-    wanted: &str,
-    what: &str,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> Text {
-    let text = reader.variables.resolve(text, scope);
+fn resolve_secret(text: &str, wanted: &str, what: &str, item: &mut ItemReader<'_, '_>) -> Text {
+    let text = item.resolve(text);
     match text.as_literal() {
-        Some(value) if !value.is_empty() => reader.variables.secret_value(value, wanted, what),
+        Some(value) if !value.is_empty() => item.reader.variables.secret_value(value, wanted, what),
         _ => text,
     }
 }
 
 fn set_token(exchange: &mut Exchange, prefix: &str, token: Text) {
-    let mut value = Text::literal(prefix);
-    if !prefix.is_empty() {
-        value.push_str(" ");
-    }
-    value.append(token);
+    let blank = if prefix.is_empty() { "" } else { " " };
+    let value = token.between(&format!("{prefix}{blank}"), "");
     exchange.remove_header("authorization");
     exchange.headers.push(Header::new("Authorization", value));
 }
 
 fn append_query(exchange: &mut Exchange, name: &str, value: &Text) {
-    let mut pair = Text::literal(format!("{}=", form_encode(name)));
-    pair.append(value.map_literals(form_encode));
-    exchange.target.push_query(pair);
+    let value = value.map_literals(form_encode);
+    exchange
+        .target
+        .push_query(value.between(&format!("{}=", form_encode(name)), ""));
 }

@@ -3,10 +3,10 @@
 use super::super::document::Node;
 use super::super::recording::{BOUNDARY, Body, Part, Text, is_json};
 use super::super::text::{escape_json, form_encode};
-use super::CollectionReader;
+use super::ItemReader;
 use super::dynamic;
 use super::environment::{is_disabled, name_place, value_text};
-use super::variables::{VariableScope, find_variable};
+use super::variables::find_variable;
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use std::collections::BTreeSet;
@@ -21,8 +21,7 @@ pub(super) type TypedBody = (Body, Option<String>);
 pub(super) fn read_body(
     body: &Node<'_>,
     content_type: Option<&str>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
+    item: &mut ItemReader<'_, '_>,
 ) -> TypedBody {
     let nothing = (Body::None, None);
     if is_disabled(body) || !body.is_object() {
@@ -33,8 +32,7 @@ pub(super) fn read_body(
     let mode = mode.or_else(|| modes.find(|mode| body.get(mode).is_some()));
     let mode = mode.unwrap_or("none");
     let content = body.get(mode);
-    let at = body.name(mode).unwrap_or_else(|| body.beginning());
-    let scope = VariableScope { at: &at, ..scope };
+    let item = &mut item.at(body.name(mode).unwrap_or_else(|| body.beginning()));
     match (mode, content) {
         ("raw", Some(content)) => {
             let text = value_text(content);
@@ -43,17 +41,17 @@ pub(super) fn read_body(
             if text.is_empty() {
                 nothing
             } else {
-                read_raw(&text, language, content_type, reader, scope)
+                read_raw(&text, language, content_type, item)
             }
         }
-        ("urlencoded", Some(content)) => read_urlencoded(content, reader, scope),
-        ("formdata", Some(content)) => read_form(content, reader, scope),
-        ("file", Some(content)) => read_file(content, reader, scope),
-        ("graphql", Some(content)) => read_graphql(content, reader, scope),
+        ("urlencoded", Some(content)) => read_urlencoded(content, item),
+        ("formdata", Some(content)) => read_form(content, item),
+        ("file", Some(content)) => read_file(content, item),
+        ("graphql", Some(content)) => read_graphql(content, item),
         ("none" | "", _) | (_, None) => nothing,
         (other, Some(_)) => {
             let words = format!("a body of the kind `{other}` is not known, and left out");
-            reader.note(scope.at, words);
+            item.note(words);
             nothing
         }
     }
@@ -63,8 +61,7 @@ fn read_raw(
     text: &str,
     language: Option<&str>,
     content_type: Option<&str>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
+    item: &mut ItemReader<'_, '_>,
 ) -> TypedBody {
     let is_json = match content_type {
         Some(content_type) => content_type.to_ascii_lowercase().contains("json"),
@@ -78,20 +75,16 @@ fn read_raw(
         _ => "text/plain",
     };
     let text = if is_json || text.trim_start().starts_with(['{', '[']) {
-        resolve_json(text, reader, scope)
+        resolve_json(text, item)
     } else {
-        reader.variables.resolve(text, scope)
+        item.resolve(text)
     };
     (Body::Text(text), Some(implied.to_owned()))
 }
 
 /// Resolves a text of JSON: a value that is not known yet and has no quotes gets them, unless it is an answer's.
-fn resolve_json(
-    template: &str,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> Text {
-    let template = clean_json(template, reader, scope);
+fn resolve_json(template: &str, item: &mut ItemReader<'_, '_>) -> Text {
+    let template = clean_json(template, item);
     let mut json = Text::default();
     let mut quotes = Quotes::default();
     let mut rest = template.as_str();
@@ -101,28 +94,26 @@ fn resolve_json(
         rest = after;
         let variable = format!("{{{{{name}}}}}");
         if quotes.are_open && is_key(after) {
-            json.push_str(&reader.fixed_name(&variable, scope));
+            json.push_str(&item.fixed_name(&variable));
             continue;
         }
-        let value = reader.variables.resolve(&variable, scope);
+        let value = item.resolve(&variable);
         if let Some(text) = value.as_literal() {
             quotes.read(text);
             json.push_str(text);
         } else if quotes.are_open {
             json.append(value);
-        } else if let Some(bare) = reader.variables.bare(&value) {
+        } else if let Some(bare) = item.reader.variables.bare(&value) {
             json.append(bare);
         } else {
             let mut pieces = value.pieces().iter();
-            if pieces.any(|piece| reader.variables.is_missing(piece)) {
+            if pieces.any(|piece| item.reader.variables.is_missing(piece)) {
                 let words = format!(
                     "`{variable}` is in JSON without quotes and has no value: it is sent as a string"
                 );
-                reader.variables.migration.note_once(scope.at, words);
+                item.note_once(words);
             }
-            json.push_str("\"");
-            json.append(value.map_literals(escape_json));
-            json.push_str("\"");
+            json.append(value.map_literals(escape_json).between("\"", "\""));
         }
     }
     json.push_str(rest);
@@ -154,16 +145,12 @@ fn remove_comments(template: &str) -> String {
 }
 
 /// Removes comments, as Postman does before it sends, and replaces kinds of values.
-fn clean_json(
-    template: &str,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> String {
+fn clean_json(template: &str, item: &mut ItemReader<'_, '_>) -> String {
     let template = remove_comments(template);
     match dynamic::replace_kinds(&template) {
         Some(known) => {
             let words = "kinds of values, such as `<string>`, are replaced by a value of that kind";
-            reader.variables.migration.note_once(scope.at, words);
+            item.note_once(words);
             known
         }
         None => template,
@@ -213,39 +200,29 @@ fn sent_fields<'n, 'a>(list: &'n Node<'a>) -> impl Iterator<Item = (String, &'n 
     fields.filter_map(|field| Some((field.get("key").map(value_text)?, field)))
 }
 
-fn read_urlencoded(
-    content: &Node<'_>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> TypedBody {
+fn read_urlencoded(content: &Node<'_>, item: &mut ItemReader<'_, '_>) -> TypedBody {
     let content_type = Some("application/x-www-form-urlencoded".to_owned());
     if let Some(text) = content.text() {
-        let text = reader.variables.resolve(text, scope);
+        let text = item.resolve(text);
         return (Body::Text(text), content_type);
     }
     let mut form = Text::default();
     for (name, field) in sent_fields(content) {
-        let at = name_place(field);
-        let scope = VariableScope { at: &at, ..scope };
+        let item = &mut item.at(name_place(field));
         let text = field.get("value").map(value_text).unwrap_or_default();
-        let name = form_encode(&reader.fixed_name(&name, scope));
-        let value = reader.variables.resolve(&text, scope);
+        let name = form_encode(&item.fixed_name(&name));
+        let value = item.resolve(&text);
         form.push_pair("&", &name, value.map_literals(form_encode));
     }
     let content_type = content_type.filter(|_| !form.is_empty());
     (Body::of_text(form), content_type)
 }
 
-fn read_form(
-    content: &Node<'_>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> TypedBody {
+fn read_form(content: &Node<'_>, item: &mut ItemReader<'_, '_>) -> TypedBody {
     let mut parts = Vec::new();
     for (name, field) in sent_fields(content) {
-        let at = name_place(field);
-        let scope = VariableScope { at: &at, ..scope };
-        let name = reader.fixed_name(&name, scope);
+        let item = &mut item.at(name_place(field));
+        let name = item.fixed_name(&name);
         let content_type = field.text_of("contentType");
         let content_type = content_type.filter(|kind| kind.contains('/'));
         let part = Part {
@@ -256,7 +233,7 @@ fn read_form(
         let is_file = field.text_of("type") == Some("file") || field.get("src").is_some();
         if !is_file {
             let text = field.get("value").map(value_text).unwrap_or_default();
-            let content = reader.variables.resolve(&text, scope);
+            let content = item.resolve(&text);
             parts.push(Part { content, ..part });
             continue;
         }
@@ -270,7 +247,7 @@ fn read_form(
             let words = format!(
                 "the file `{file}` of the field `{name}` is not read, and a placeholder is sent; `file(\"..\")` sends one"
             );
-            reader.note(scope.at, words);
+            item.note(words);
             parts.push(Part {
                 file_name: Some(file.into()),
                 content: PLACEHOLDER.into(),
@@ -297,51 +274,38 @@ fn last_segment(path: &Node<'_>) -> String {
     name
 }
 
-fn read_file(
-    content: &Node<'_>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> TypedBody {
+fn read_file(content: &Node<'_>, item: &mut ItemReader<'_, '_>) -> TypedBody {
     let content_type = Some("application/octet-stream".to_owned());
     let source = content.get("src");
     let file = source.map_or_else(|| "file".to_owned(), last_segment);
     let words = format!(
         "the file `{file}`, which is the body, is not read, and a placeholder is sent; `body = file(\"..\")` sends it"
     );
-    reader.note(scope.at, words);
+    item.note(words);
     (Body::Text(PLACEHOLDER.into()), content_type)
 }
 
-fn read_graphql(
-    content: &Node<'_>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) -> TypedBody {
+fn read_graphql(content: &Node<'_>, item: &mut ItemReader<'_, '_>) -> TypedBody {
     let query = content.get("query").map(value_text).unwrap_or_default();
-    let query = reader.variables.resolve(&query, scope);
-    let at = content
-        .name("variables")
-        .unwrap_or_else(|| scope.at.clone());
-    let scope = VariableScope { at: &at, ..scope };
+    let query = item.resolve(&query);
+    let item = &mut item.at(content.name("variables").unwrap_or_else(|| item.at.clone()));
     let variables = content.get("variables").map(value_text).unwrap_or_default();
-    let mut variables = resolve_json(variables.trim(), reader, scope);
+    let mut variables = resolve_json(variables.trim(), item);
     if !is_json(&variables.shown(|_| "0".to_owned())) {
         if !variables.is_empty() {
             let words = "the variables of the query are not JSON, and are left out";
-            reader.note(scope.at, words);
+            item.note(words);
         }
         variables = "{}".into();
     }
-    let mut text = Text::literal("{\"query\":\"");
-    text.append(query.map_literals(escape_json));
-    text.push_str("\",\"variables\":");
-    text.append(variables);
+    let query = query
+        .map_literals(escape_json)
+        .between("{\"query\":\"", "\"");
+    let mut text = Text::join([query, variables], ",\"variables\":");
     let name = content.text_of("operationName");
     if let Some(name) = name.filter(|name| !name.is_empty()) {
-        let name = reader.variables.resolve(name, scope);
-        text.push_str(",\"operationName\":\"");
-        text.append(name.map_literals(escape_json));
-        text.push_str("\"");
+        let name = item.resolve(name).map_literals(escape_json);
+        text.append(name.between(",\"operationName\":\"", "\""));
     }
     text.push_str("}");
     (Body::Text(text), Some("application/json".to_owned()))

@@ -18,7 +18,7 @@ mod url;
 mod variables;
 
 use super::document::{self, Node};
-use super::recording::{Client, Recording, SOMEWHERE};
+use super::recording::{Client, Recording, SOMEWHERE, Text};
 use super::source::{Input, Mistake, Note, Span};
 use crate::suggestion::join_names;
 use collection::PostmanCollection;
@@ -81,18 +81,6 @@ impl<'a> CollectionReader<'a> {
         self.variables.migration.note(span, words);
     }
 
-    /// Resolves a name, which is the same in every run, and so has no variables that are not known.
-    fn fixed_name(&mut self, text: &str, scope: VariableScope<'_>) -> String {
-        let text = self.variables.resolve(text, scope);
-        if let Some(name) = text.as_literal() {
-            return name.to_owned();
-        }
-        let name = text.shown(|piece| self.variables.piece_name(piece));
-        let words = format!("a name is the same in every run, and here `{name}`");
-        self.note(scope.at, words);
-        name
-    }
-
     /// Leaves out a request that cannot be sent.
     fn leave_out(&mut self, span: &Span, what: &str, why: &str) {
         let note = Note::new(span.clone(), format!("{why}: `{what}` is left out"));
@@ -115,6 +103,60 @@ impl<'a> CollectionReader<'a> {
                 what,
             });
         }
+    }
+}
+
+/// A place of an item, with the variables that are known there.
+struct ItemReader<'r, 'a> {
+    reader: &'r mut CollectionReader<'a>,
+    /// Variables of the folders and of the collection, the nearest ones first.
+    layers: &'r [&'r VariableLayer],
+    /// The place, which notes show.
+    at: Span,
+}
+
+impl<'a> ItemReader<'_, 'a> {
+    /// Goes to another place of the item.
+    fn at(&mut self, at: Span) -> ItemReader<'_, 'a> {
+        let (reader, layers) = (&mut *self.reader, self.layers);
+        ItemReader { reader, layers, at }
+    }
+
+    /// Resolves a text.
+    fn resolve(&mut self, text: &str) -> Text {
+        let (layers, at) = (self.layers, &self.at);
+        let scope = VariableScope { layers, at };
+        self.reader.variables.resolve(text, scope)
+    }
+
+    /// Resolves scheme, credentials, host and port of a URL.
+    fn resolve_host(&mut self, text: &str) -> Text {
+        let (layers, at) = (self.layers, &self.at);
+        let scope = VariableScope { layers, at };
+        self.reader.variables.resolve_host(text, scope)
+    }
+
+    /// Resolves a name, which is the same in every run, and so has no variables that are not known.
+    fn fixed_name(&mut self, text: &str) -> String {
+        let text = self.resolve(text);
+        if let Some(name) = text.as_literal() {
+            return name.to_owned();
+        }
+        let name = text.shown(|piece| self.reader.variables.piece_name(piece));
+        self.note(format!(
+            "a name is the same in every run, and here `{name}`"
+        ));
+        name
+    }
+
+    fn note(&mut self, words: impl Into<String>) {
+        self.reader.note(&self.at, words);
+    }
+
+    /// Adds a note the first time only.
+    fn note_once(&mut self, words: impl Into<String>) {
+        let migration = &mut self.reader.variables.migration;
+        migration.note_once(&self.at, words);
     }
 }
 
@@ -141,12 +183,8 @@ pub(crate) fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Re
         let needed: Vec<usize> = folders.iter().flatten().copied().collect();
         if needed.is_empty() {
             let left = &reader.left;
-            return Err(folders::explain_nothing_left(
-                &collection,
-                &selected,
-                left,
-                root,
-            ));
+            let why = folders::explain_nothing_left(&collection, &selected, left, root);
+            return Err(why);
         }
         if needed.len() == folders.len() {
             break (reader, needed);
@@ -202,16 +240,17 @@ fn read_exchanges(
         let way = collection.folders_around(entry.folder);
         let outer = way.iter().map(|folder| &folder.variables);
         let layers: Vec<&VariableLayer> = std::iter::once(&own).chain(outer).collect();
-        let scope = VariableScope {
-            layers: &layers,
-            at: &entry.span,
-        };
         let name = entry.name.as_deref().unwrap_or("a request without a name");
         let variables = &mut reader.variables;
         for (variable, kept) in &before.script.sets {
             variables.set_variable(variable, kept.as_ref(), None, name);
         }
-        let exchange = request::read_request(entry, collection, reader, scope);
+        let mut item = ItemReader {
+            reader,
+            layers: &layers,
+            at: entry.span.clone(),
+        };
+        let exchange = request::read_request(entry, collection, &mut item);
         let number = exchange
             .as_ref()
             .map(|_| reader.recording().exchanges.len());

@@ -6,8 +6,7 @@ use super::super::text::is_token;
 use super::behaviour::{apply_settings, find_setting};
 use super::collection::{PostmanCollection, RequestItem};
 use super::environment::{is_disabled, name_place, value_text};
-use super::variables::VariableScope;
-use super::{CollectionReader, auth, body, dynamic, url};
+use super::{ItemReader, auth, body, dynamic, url};
 
 /// Methods whose body Postman sends only with `disableBodyPruning`.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];
@@ -17,14 +16,13 @@ pub(super) const REDIRECTS: u32 = 10;
 pub(super) fn read_request(
     entry: &RequestItem<'_, '_>,
     collection: &PostmanCollection<'_, '_>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
+    item: &mut ItemReader<'_, '_>,
 ) -> Option<Exchange> {
     let request = entry.request;
     let method = request.get("method").map(value_text).unwrap_or_default();
     let method = match method.trim() {
         "" => "GET".to_owned(),
-        method => reader.fixed_name(method, scope).to_ascii_uppercase(),
+        method => item.fixed_name(method).to_ascii_uppercase(),
     };
     let is_url = |node: &&Node<'_>| {
         node.is_object() || node.text().is_some_and(|text| !text.trim().is_empty())
@@ -46,8 +44,7 @@ pub(super) fn read_request(
         }
         Some(node) => {
             let at = url::url_place(node);
-            let scope = VariableScope { at: &at, ..scope };
-            (url::read_url(node, reader, scope), Some(at))
+            (url::read_url(node, &mut item.at(at.clone())), Some(at))
         }
     };
     let at = at.unwrap_or_else(|| entry.span.clone());
@@ -55,12 +52,13 @@ pub(super) fn read_request(
         Ok(url) => url,
         Err(why) => {
             let name = entry.name.as_deref().unwrap_or("without a name");
-            reader.leave_out(&at, &format!("{method} {name}"), &why);
+            item.reader
+                .leave_out(&at, &format!("{method} {name}"), &why);
             return None;
         }
     };
     if let Some(names) = &url.unknown {
-        reader.note_unknown_host(&at, &url.origin, names);
+        item.reader.note_unknown_host(&at, &url.origin, names);
     }
     let mut exchange = Exchange {
         span: entry.span.clone(),
@@ -74,45 +72,40 @@ pub(super) fn read_request(
         redirects: REDIRECTS,
         ..Exchange::default()
     };
-    read_headers(request, &mut exchange, reader, scope);
+    read_headers(request, &mut exchange, item);
     let folders = collection.folders_around(entry.folder).into_iter();
     let folders: Vec<&Node<'_>> = folders.map(|folder| folder.node).collect();
     let items = [&[entry.item], &folders[..]].concat();
     if let Some(node) = request.get("body") {
         let keeps_body = find_setting(&items, "disableBodyPruning").and_then(Node::boolean);
         if keeps_body == Some(true) || !WITHOUT_BODY.contains(&exchange.method.as_str()) {
-            add_body(node, &mut exchange, reader, scope);
+            add_body(node, &mut exchange, item);
         } else if body::has_content(node) {
             let words = format!(
                 "a `{}` is sent without a body, as in Postman, unless `disableBodyPruning` is set",
                 exchange.method
             );
             let span = request.name("body").unwrap_or_default();
-            reader.note(&span, words);
+            item.reader.note(&span, words);
         }
     }
-    apply_settings(&items, &mut exchange, reader);
+    apply_settings(&items, &mut exchange, item.reader);
     // `null` is as nothing: the folder says.
     let auth = std::iter::once(request).chain(folders).find_map(|node| {
         let auth = node.get("auth");
         auth.filter(|auth| auth.text_of("type").is_some_and(|kind| kind != "inherit"))
     });
     if let Some(auth) = auth {
-        auth::apply_auth(auth, &mut exchange, reader, scope);
+        auth::apply_auth(auth, &mut exchange, item);
     }
     Some(exchange)
 }
 
-fn add_body(
-    node: &Node<'_>,
-    exchange: &mut Exchange,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) {
+fn add_body(node: &Node<'_>, exchange: &mut Exchange, item: &mut ItemReader<'_, '_>) {
     let is_type = |header: &Header| header.name.eq_ignore_ascii_case("content-type");
     let known = exchange.headers.iter().find(|header| is_type(header));
     let known = known.map(|header| header.value.start().to_owned());
-    let (body, implied) = body::read_body(node, known.as_deref(), reader, scope);
+    let (body, implied) = body::read_body(node, known.as_deref(), item);
     let is_form = matches!(body, Body::Multipart(_));
     if is_form {
         exchange.headers.retain(|header| !is_type(header));
@@ -130,51 +123,38 @@ pub(super) fn read_description(node: &Node<'_>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn read_headers(
-    request: &Node<'_>,
-    exchange: &mut Exchange,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) {
+fn read_headers(request: &Node<'_>, exchange: &mut Exchange, item: &mut ItemReader<'_, '_>) {
     let Some(list) = request.get("header") else {
         return;
     };
-    let at = request.name("header").unwrap_or_else(|| list.beginning());
-    let scope = VariableScope { at: &at, ..scope };
+    let item = &mut item.at(request.name("header").unwrap_or_else(|| list.beginning()));
     if let Some(text) = list.text() {
         let lines = text
             .lines()
             .filter(|line| !line.trim_start().starts_with("//"));
         for (name, value) in lines.filter_map(|line| line.split_once(':')) {
-            add_header(name, value, exchange, reader, scope);
+            add_header(name, value, exchange, item);
         }
         return;
     }
     for node in list.items().iter().filter(|node| !is_disabled(node)) {
-        let at = name_place(node);
-        let scope = VariableScope { at: &at, ..scope };
+        let item = &mut item.at(name_place(node));
         let name = node.get("key").map(value_text).unwrap_or_default();
         let value = node.get("value");
         if !name.trim().is_empty() {
             let value = value.map(value_text).unwrap_or_default();
-            add_header(&name, &value, exchange, reader, scope);
+            add_header(&name, &value, exchange, item);
         } else if value.is_some_and(|value| value.text() != Some("")) {
             let words = "a header has a name as its `key`, and this has none: it is left out";
-            reader.note(&at, words);
+            item.note(words);
         }
     }
 }
 
-fn add_header(
-    name: &str,
-    value: &str,
-    exchange: &mut Exchange,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
-) {
-    let name = reader.fixed_name(name.trim(), scope);
+fn add_header(name: &str, value: &str, exchange: &mut Exchange, item: &mut ItemReader<'_, '_>) {
+    let name = item.fixed_name(name.trim());
     let lower = name.to_ascii_lowercase();
-    let value = reader.variables.resolve(value.trim(), scope);
+    let value = item.resolve(value.trim());
     let is_postmans = lower == "user-agent" && value.start().starts_with("PostmanRuntime/");
     let is_host = lower == "host"
         && value.as_literal().is_some_and(|value| {
@@ -190,7 +170,7 @@ fn add_header(
     }
     if !is_token(&name) || has_control(&value) {
         let words = "a header with invalid characters in its name or value is left out";
-        reader.note(scope.at, words);
+        item.note(words);
         return;
     }
     exchange.headers.push(Header { name, value });
@@ -205,13 +185,9 @@ fn has_control(value: &Text) -> bool {
 
 /// Returns the first saved answer of success, and the statuses of success.
 pub(super) fn read_answers(item: &Node<'_>, expected: &[u16]) -> (Option<Answer>, Vec<u16>) {
-    let saved: Vec<(u16, &Node<'_>)> = item
-        .get("response")
-        .map(Node::items)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|response| Some((read_code(response)?, response)))
-        .collect();
+    let saved = item.get("response").map_or(&[][..], Node::items).iter();
+    let saved = saved.filter_map(|response| Some((read_code(response)?, response)));
+    let saved: Vec<(u16, &Node<'_>)> = saved.collect();
     let mut expect = expected.to_vec();
     if expect.is_empty() {
         let codes = saved.iter().map(|(code, _)| *code);

@@ -6,8 +6,8 @@ use super::super::recording::{Credentials, Piece, SOMEWHERE, Text};
 use super::super::source::Span;
 use super::super::text::percent_encode;
 use super::environment::{is_disabled, value_text};
-use super::variables::{VariableScope, find_variable};
-use super::{CollectionReader, dynamic};
+use super::variables::find_variable;
+use super::{ItemReader, dynamic};
 use std::fmt::Write as _;
 
 /// Letters that a query cannot have.
@@ -30,15 +30,14 @@ pub(super) struct RequestUrl {
 /// Reads a URL.
 pub(super) fn read_url(
     node: &Node<'_>,
-    reader: &mut CollectionReader<'_>,
-    scope: VariableScope<'_>,
+    item: &mut ItemReader<'_, '_>,
 ) -> Result<RequestUrl, String> {
     let text = url_text(node);
     let (text, query) = text.split_once('?').unwrap_or((&text, ""));
     let host = text.find("://").map_or(0, |at| at + 3);
     let end = text[host..].find('/').map_or(text.len(), |at| host + at);
     let (authority, segments) = text.split_at(end);
-    let authority = reader.variables.resolve_host(authority.trim(), scope);
+    let authority = item.resolve_host(authority.trim());
     let mut url = RequestUrl::default();
     let mut path = match authority.pieces() {
         [Piece::Reference(_), ..] => authority,
@@ -49,14 +48,14 @@ pub(super) fn read_url(
         pieces => {
             let is_secret = |piece: &&Piece| matches!(piece, Piece::Secret(_));
             let names = pieces.iter().filter(is_secret);
-            let names = names.map(|piece| reader.variables.piece_name(piece));
+            let names = names.map(|piece| item.reader.variables.piece_name(piece));
             url.unknown = Some(names.collect());
             url.origin = match pieces {
                 [] => SOMEWHERE.to_owned(),
                 _ => authority.shown(|piece| match piece {
                     Piece::Secret(at) => format!(
                         "{{{}}}",
-                        reader.variables.migration.recording.secrets[*at].name
+                        item.reader.variables.migration.recording.secrets[*at].name
                     ),
                     _ => "{value}".to_owned(),
                 }),
@@ -64,36 +63,29 @@ pub(super) fn read_url(
             Text::default()
         }
     };
-    let mut pattern = path.shown(|piece| format!("{{{}}}", reader.variables.piece_name(piece)));
+    let mut pattern =
+        path.shown(|piece| format!("{{{}}}", item.reader.variables.piece_name(piece)));
     for segment in segments.split('/').skip(1) {
         path.push_str("/");
         let value = segment.strip_prefix(':').filter(|name| is_name(name));
         let value = value.map(|name| (name, path_variable(node, name)));
         if let Some((name, value)) = value {
-            path.append(reader.variables.resolve(&value, scope));
+            path.append(item.resolve(&value));
             let _ = write!(pattern, "/{{{name}}}");
         } else {
-            path.append(reader.variables.resolve(segment, scope));
+            path.append(item.resolve(segment));
             let shown = segment.replace("{{$", "{").replace("{{", "{");
             let _ = write!(pattern, "/{}", shown.replace("}}", "}"));
         }
     }
     let mut target = path.map_literals(|text| percent_encode(text, "\"<>`{}#\\"));
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let has_query = target.split_once("?").is_some();
-        target.push_str(if has_query { "&" } else { "?" });
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        target.push_str(&percent_encode(
-            &reader.fixed_name(name, scope),
-            NOT_IN_QUERY,
-        ));
-        if pair.contains('=') {
-            let value = reader
-                .variables
-                .resolve(&dynamic::replace_kind(value), scope);
-            target.push_str("=");
-            target.append(value.map_literals(|text| percent_encode(text, NOT_IN_QUERY)));
-        }
+        let name = percent_encode(&item.fixed_name(name), NOT_IN_QUERY);
+        let value = item.resolve(&dynamic::replace_kind(value));
+        let value = value.map_literals(|text| percent_encode(text, NOT_IN_QUERY));
+        let sign = if pair.contains('=') { "=" } else { "" };
+        target.push_query(value.between(&format!("{name}{sign}"), ""));
     }
     let has_names = segments.contains("/:") || find_variable(segments).is_some();
     url.pattern = has_names.then(|| format!("/{}", pattern.trim_start_matches('/')));
@@ -124,9 +116,8 @@ fn has_credentials(authority: &Text) -> bool {
 fn with_one_slash(path: &Text) -> Text {
     let start = path.start();
     let slashes = start.len() - start.trim_start_matches('/').len();
-    let mut target = Text::literal("/");
-    target.append(path.strip_prefix(&start[..slashes]).unwrap_or_default());
-    target
+    let path = path.strip_prefix(&start[..slashes]).unwrap_or_default();
+    path.between("/", "")
 }
 
 fn is_name(name: &str) -> bool {

@@ -88,14 +88,12 @@ impl<'a> PostmanVariables<'a> {
                 self.set.insert(name.to_owned(), text);
                 return;
             }
-            (Some(KeptValue::Json(path)), Some(exchange)) if !path.is_empty() => Origin::Body {
-                exchange,
-                path: path.clone(),
-            },
-            (Some(KeptValue::Header(header)), Some(exchange)) => Origin::Header {
-                exchange,
-                name: header.to_ascii_lowercase(),
-            },
+            (Some(KeptValue::Json(path)), Some(exchange)) if !path.is_empty() => {
+                Origin::body(exchange, path)
+            }
+            (Some(KeptValue::Header(header)), Some(exchange)) => {
+                Origin::header(exchange, header.to_ascii_lowercase())
+            }
             _ => {
                 self.set.remove(name);
                 return;
