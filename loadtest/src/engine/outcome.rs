@@ -157,6 +157,7 @@ impl StepSample {
     }
 
     /// Returns whether an execution that ended well is good: all conditions on its times hold, and there are some.
+    #[inline]
     pub(super) fn is_good(&self, conditions: &[GoodCondition]) -> bool {
         let stream = self.stream.as_ref();
         let time = |part| match part {
@@ -174,6 +175,7 @@ impl StepSample {
         !conditions.is_empty() && conditions.iter().all(holds)
     }
 
+    #[inline]
     pub(super) fn tally(&self, tally: &mut StepTally, result: &Result<(), Failure>) {
         tally.checks_passed += self.checks.0;
         tally.checks_failed += self.checks.1;

@@ -67,6 +67,7 @@ impl PanicRate {
 }
 
 /// Runs `code` of a scenario; a panic is counted and its message returned.
+#[inline]
 pub(crate) fn catch_panic<R>(code: impl FnOnce() -> R) -> Result<R, Redacted> {
     install_hook();
     let outer = CATCHING.replace(true);

@@ -179,6 +179,11 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
 
     /// Counts what is counted of an exchange whatever the chain makes of it, and hands over the answer.
     /// The pause before the next request, where there is one.
+    #[expect(
+        clippy::inline_always,
+        reason = "each request passes here, and an exchange costs more to copy than to count"
+    )]
+    #[inline(always)]
     fn tally_exchange(
         &mut self,
         mut exchange: Exchange,
@@ -305,6 +310,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
 
     /// Hands an answer to the chain. The pause before the next request, where it is not the one that the
     /// step waits for; `left` is the time until the step gives up.
+    #[inline]
     fn deliver_response(
         &mut self,
         raw: RawResponse,

@@ -82,8 +82,8 @@ pub(crate) struct WorkerState {
     pub(crate) start: Instant,
     /// True if there is no load: a journey is tried, or shown.
     pub(crate) is_tried: bool,
-    /// The begin and the end of the measured part, as far as they are known before the load.
-    measured: (Instant, Option<Instant>),
+    /// The begin and the end of the measured part, as far as they are known so far.
+    measured: Cell<(Instant, Option<Instant>)>,
     /// The window that was asked for last, and a stretch of time that lies in it.
     cached_window: Cell<(Window, Instant, Instant)>,
     phase: Cell<RunPhase>,
@@ -123,7 +123,7 @@ impl WorkerState {
                 .map(|step| definition.group_index(step))
                 .collect(),
             tracing: make_tracing(&schedule),
-            measured: measured_part(&plan, &schedule, start),
+            measured: Cell::new(measured_part(&plan, &schedule, start)),
             schedule,
             cached_window: Cell::new((Window::Steady, start, start)),
             start,
@@ -145,6 +145,7 @@ impl WorkerState {
     }
 
     /// Lends the thread to the scenario's code of `step`; a panic is counted and its message returned.
+    #[inline]
     pub(crate) fn run_user_code<R>(
         &self,
         step: usize,
@@ -174,7 +175,11 @@ impl WorkerState {
         if phase > self.phase.get() {
             self.phase.set(phase);
             if self.stopped_at.get().is_none() {
-                self.stopped_at.set(Some(Instant::now()));
+                let now = Instant::now();
+                self.stopped_at.set(Some(now));
+                let (begin, end) = self.measured.get();
+                let end = end.map_or(now, |end| end.min(now));
+                self.measured.set((begin, Some(end)));
             }
             self.phase_changed.notify_waiters();
         }
@@ -277,9 +282,8 @@ impl WorkerState {
 
     /// Returns the begin and the end of the measured part; no later end than `latest`, where none is known yet.
     pub(super) fn measured_span(&self, latest: Instant) -> (Instant, Instant) {
-        let (begin, end) = self.measured;
-        let known = [end, self.stopped_at.get()].into_iter().flatten();
-        (begin, known.min().unwrap_or(latest))
+        let (begin, end) = self.measured.get();
+        (begin, end.unwrap_or(latest))
     }
 
     /// Returns the share of the time from `from` to `to` that lies in the measured part.
@@ -304,6 +308,7 @@ impl WorkerState {
     }
 
     /// Lends the counts of what ended within the measured part, if it ended so.
+    #[inline]
     pub(super) fn count_ended(&self, at: Instant, count: impl FnOnce(&mut EndedTally)) {
         if self.is_measured_at(at) {
             self.with_ended(count);
@@ -311,6 +316,7 @@ impl WorkerState {
     }
 
     /// Lends the counts of what ended within the measured part.
+    #[inline]
     pub(super) fn with_ended(&self, count: impl FnOnce(&mut EndedTally)) {
         let mut windows = self.windows.borrow_mut();
         count(windows.steady.ended.get_or_insert_default());

@@ -33,6 +33,7 @@ struct Cookie {
 }
 
 impl CookieJar {
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.cookies.clear();
     }

@@ -156,6 +156,7 @@ impl Transport for HttpTransport {
         }
     }
 
+    #[inline]
     fn begin(&mut self) {
         if self.network.new_connections {
             self.lanes.get_mut().clear();

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 impl<T: Transport> VirtualUser<T> {
     /// Returns the setups that a step uses and whose values are fetched again.
+    #[inline]
     fn used_setups(&self, step: usize) -> Vec<UsedSetup> {
         let chain = self.chain.as_ref();
         chain
@@ -18,12 +19,24 @@ impl<T: Transport> VirtualUser<T> {
 
     /// Begins to fetch the values that a step uses and that expire soon. Returns the wait for those that have expired,
     /// which is no part of the time of a journey.
+    #[inline]
     pub(super) fn await_setups<'a>(
         &'a mut self,
         step: usize,
         progress: &'a mut IterationProgress,
     ) -> Option<Local<'a, ()>> {
-        let mut used = self.used_setups(step);
+        let used = self.used_setups(step);
+        if used.is_empty() {
+            return None;
+        }
+        self.await_expired(used, progress)
+    }
+
+    fn await_expired<'a>(
+        &'a mut self,
+        mut used: Vec<UsedSetup>,
+        progress: &'a mut IterationProgress,
+    ) -> Option<Local<'a, ()>> {
         for setup in &used {
             begin_fetch(setup.claim_if_due());
         }

@@ -177,7 +177,11 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Counts the requests of a step, and runs its checks; what became of it, and when.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "each request passes here, and copies of large values cost more than the rest"
+    )]
+    #[inline(always)]
     pub(super) fn settle_attempt(
         &mut self,
         context: &StepContext<'_>,
@@ -204,7 +208,9 @@ impl<T: Transport> VirtualUser<T> {
             traffic: attempt.traffic,
             status: attempt.result.as_ref().ok().copied(),
         });
-        let ended_at = attempt.begun.map(|begun| begun + service + attempt.paused);
+        let ended_at = attempt
+            .begun
+            .map(|begun| begun + (service + attempt.paused));
         let is_partial = attempt.result.is_ok() && self.has_partial_answer(context);
         let result = attempt
             .result
@@ -240,6 +246,11 @@ impl<T: Transport> VirtualUser<T> {
     }
 
     /// Notes what became of a step that sends a request; whether it was executed.
+    #[expect(
+        clippy::inline_always,
+        reason = "each request passes here, and copies of large values cost more than the rest"
+    )]
+    #[inline(always)]
     pub(super) fn end_request_step<O: IterationObserver>(
         &mut self,
         context: &StepContext<'_>,

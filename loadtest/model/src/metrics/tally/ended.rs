@@ -53,6 +53,7 @@ pub struct EndedRow {
 
 impl EndedTally {
     /// The counts of step number `step`.
+    #[inline]
     pub fn step(&mut self, step: usize) -> &mut EndedStep {
         item(&mut self.steps, step)
     }

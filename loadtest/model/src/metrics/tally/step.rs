@@ -321,6 +321,7 @@ impl StepTally {
 
     /// Notes that an execution in `response` is graded by another time, or by none. Of a stream the time is noted also where
     /// it is the same: records of earlier versions have none, and are read otherwise.
+    #[inline]
     pub fn note_graded(&mut self, response: Duration, graded: Option<Duration>) {
         if graded == Some(response) && self.stream.is_none() {
             return;
