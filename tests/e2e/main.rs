@@ -105,7 +105,7 @@ mod verdicts;
 #[cfg(unix)]
 mod workflows;
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Arguments;
 pub(crate) use projects::{call, guard, lonely, project, site, trial, trial::trials};
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -206,19 +206,10 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         workflows::trials(),
     ];
-    let conclusion = libtest_mimic::run(&arguments, spread(trials.into_iter().flatten()));
+    let conclusion = libtest_mimic::run(&arguments, trials.into_iter().flatten().collect());
     #[cfg(unix)]
     browser::end();
     conclusion.exit_code()
-}
-
-/// Spreads the trials of each module over the whole suite, in the same order each time.
-fn spread(trials: impl Iterator<Item = Trial>) -> Vec<Trial> {
-    let mut trials: Vec<_> = (0_u64..).zip(trials).collect();
-    // Cargo locks its folder, so trials that compile wait for each other. Beside each of them should be some that wait
-    // for their loads instead. Multiples of the golden ratio, without their whole parts, lie evenly between 0 and 1.
-    trials.sort_by_key(|(number, _)| number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    trials.into_iter().map(|(_, trial)| trial).collect()
 }
 
 /// Returns how many trials run at once: most of their time they wait for loads to last as long as declared.
