@@ -147,8 +147,9 @@ impl IterationObserver for DebugObserver<'_> {
     }
 
     fn on_exchange(&mut self, step: usize, request: &RequestBuf, exchange: &transport::Exchange) {
-        let unsent = exchange.hops.is_empty().then(|| self.unsent(step, request));
-        let hops = exchange.hops.iter().map(|hop| (hop, true));
+        let sent = exchange.hops.as_ref().map_or(&[][..], |hops| &hops.0);
+        let unsent = sent.is_empty().then(|| self.unsent(step, request));
+        let hops = sent.iter().map(|hop| (hop, true));
         let hops = hops.chain(unsent.iter().map(|hop| (hop, false)));
         let mut hops: Vec<_> = hops
             .map(|(hop, is_sent)| self.hop(step, hop, is_sent))

@@ -168,14 +168,16 @@ impl Drop for PlaceInGroup<'_> {
 }
 
 impl WorkerState {
-    /// Waits for the other users of the group where `step` has a rendezvous. Returns the time that took.
-    pub(super) async fn wait_at_rendezvous(&self, step: usize) -> Duration {
-        let Some(Some(point)) = self.meeting_points.points.get(step) else {
-            return Duration::ZERO;
-        };
-        let arrived = Instant::now();
+    /// Where `step` has a rendezvous, returns the wait there for the other users of the group, which results in the time
+    /// that it took.
+    #[inline]
+    pub(super) fn rendezvous_at(&self, step: usize) -> Option<impl Future<Output = Duration>> {
+        let point = self.meeting_points.points.get(step)?.as_ref()?;
         // In a box, so that the journeys of all others stay small.
-        Box::pin(self.meeting_points.wait_for_group(step, point, self)).await;
-        arrived.elapsed()
+        Some(Box::pin(async move {
+            let arrived = Instant::now();
+            self.meeting_points.wait_for_group(step, point, self).await;
+            arrived.elapsed()
+        }))
     }
 }

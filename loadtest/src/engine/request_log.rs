@@ -11,11 +11,13 @@ use super::worker_state::WorkerState;
 use crate::chain::{HttpError, RawResponse, RequestBuf, RequestTarget};
 use crate::redact;
 use crate::transport::grpc::ShownCall;
-use crate::transport::{AnswerDetails, Exchange, Failure, Received, UnfinishedExchange, graphql};
+use crate::transport::{
+    AnswerDetails, Exchange, Failure, Received, UnfinishedCall, UnfinishedExchange, graphql,
+};
 use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 use loadtest_model::metrics::{MessageCounts, OTHERS, StreamSample, fold_ids};
 use loadtest_model::schedule::Window;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::rc::Rc;
@@ -196,7 +198,7 @@ pub(super) struct OpenOperation<'a> {
     /// From the instant at which it was due to its start.
     delay: Duration,
     /// What a request that is dropped has sent; other operations have none.
-    unfinished: OnceCell<Box<Cell<UnfinishedExchange>>>,
+    unfinished: UnfinishedCall,
     /// What came of its answer, if that is read as a stream of events.
     arrivals: Option<Rc<Arrivals>>,
     is_closed: bool,
@@ -298,7 +300,7 @@ impl RequestLog {
             row: held.row,
             start: held.start,
             delay: held.delay,
-            unfinished: OnceCell::new(),
+            unfinished: UnfinishedCall::default(),
             arrivals: None,
             is_closed: false,
         }
@@ -379,7 +381,7 @@ impl RequestLog {
             row,
             start,
             delay: start.saturating_duration_since(due),
-            unfinished: OnceCell::new(),
+            unfinished: UnfinishedCall::default(),
             arrivals: None,
             is_closed: false,
         }
@@ -620,8 +622,8 @@ impl OpenOperation<'_> {
     }
 
     /// The cell that takes what was sent if the request is dropped.
-    pub(super) fn unfinished(&self) -> &Cell<UnfinishedExchange> {
-        self.unfinished.get_or_init(Box::default)
+    pub(super) fn unfinished(&self) -> &UnfinishedCall {
+        &self.unfinished
     }
 
     /// The name of its row.
@@ -812,7 +814,7 @@ impl Drop for OpenOperation<'_> {
         }
         let now = Instant::now();
         let unfinished = self.unfinished.take().unwrap_or_default();
-        let UnfinishedExchange { traffic, phases } = unfinished.take();
+        let UnfinishedExchange { traffic, phases } = *unfinished;
         // A step may leave a stream when it has seen enough.
         let opened = self
             .arrivals

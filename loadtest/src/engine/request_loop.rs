@@ -9,7 +9,7 @@ use super::worker_state::WorkerState;
 use crate::chain::{Chain, RawResponse, RequestBuf};
 use crate::transport::events::{EventLog, RawEvent};
 use crate::transport::{
-    AnswerDetails, Call, Exchange, Failure, StreamCall, Transport, UnfinishedExchange,
+    AnswerDetails, Call, Exchange, Failure, StreamCall, Transport, UnfinishedCall,
 };
 use http::StatusCode;
 use loadtest_model::definition::{Retry, StepDef, StreamDef, Trigger, Until};
@@ -101,7 +101,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         let requests = Cell::new(0);
         loop {
             let cut = UnfinishedRequestGuard {
-                unfinished: Cell::default(),
+                unfinished: UnfinishedCall::default(),
                 context: self.context,
             };
             let StepContext {
@@ -193,7 +193,7 @@ impl<T: Transport, O: IterationObserver> RequestLoop<'_, T, O> {
         self.observer
             .on_exchange(self.context.step, self.request, &exchange);
         if let Some(trace) = self.context.trace.and_then(JourneyTrace::kept) {
-            let sent = std::mem::take(&mut exchange.requests);
+            let sent = exchange.take_requests();
             trace.add_requests(self.context.step, sent, None);
         }
         let is_repeated = attempt.requests > 0;
@@ -377,18 +377,20 @@ pub(super) fn is_withdrawn(transport: &impl Transport, exchange: &Exchange) -> b
 
 /// Counts what was sent of a request that the end of the run cuts off.
 struct UnfinishedRequestGuard<'a> {
-    unfinished: Cell<UnfinishedExchange>,
+    unfinished: UnfinishedCall,
     context: &'a StepContext<'a>,
 }
 
 impl Drop for UnfinishedRequestGuard<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let UnfinishedExchange { traffic, phases } = self.unfinished.take();
-        if traffic != Traffic::default() {
+        if let Some(unfinished) = self.unfinished.take()
+            && unfinished.traffic != Traffic::default()
+        {
             self.context.state.with_tally(self.context.window, |tally| {
                 let step = &mut tally.steps[self.context.step];
-                step.count(traffic);
-                step.phases.record(&phases.of_opening());
+                step.count(unfinished.traffic);
+                step.phases.record(&unfinished.phases.of_opening());
             });
         }
     }
@@ -466,8 +468,8 @@ mod tests {
                 redirected_to: None,
                 events: None,
                 socket: None,
-                hops: Vec::new(),
-                requests: Vec::new(),
+                hops: None,
+                requests: None,
             };
             count_exchange(&mut tally, &exchange, is_repeated);
         }

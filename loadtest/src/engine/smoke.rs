@@ -229,8 +229,8 @@ mod tests {
             redirected_to: None,
             events: None,
             socket: None,
-            hops: Vec::new(),
-            requests: Vec::new(),
+            hops: None,
+            requests: None,
         };
         let direct = "  > GET /start\n  < no response (0.0ns)\n";
         assert_eq!(render_exchange(&request, &exchange), direct);

@@ -139,7 +139,7 @@ impl<T: Transport> StepClient<T> {
         // A step may leave a stream when it has seen enough, and the end of the run any call.
         let is_left = log.head_at.is_some() && !self.request_log.is_cut_off();
         if log.end.is_none() && !is_left {
-            open.unfinished().set(UnfinishedExchange {
+            open.unfinished().put(UnfinishedExchange {
                 traffic,
                 phases: log.phases,
             });

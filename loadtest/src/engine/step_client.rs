@@ -75,11 +75,11 @@ impl<T: Transport> StepClient<T> {
         mut exchange: Exchange,
     ) -> Result<RawResponse, HttpError> {
         if let Some(trace) = self.trace.as_ref().and_then(JourneyTrace::kept) {
-            let sent = std::mem::take(&mut exchange.requests);
+            let sent = exchange.take_requests();
             trace.add_requests(self.request_log.step, sent, Some(&open.row_name()));
         }
         if is_withdrawn(&self.transport, &exchange) {
-            open.unfinished().set(UnfinishedExchange {
+            open.unfinished().put(UnfinishedExchange {
                 traffic: exchange.traffic,
                 phases: exchange.phases,
             });

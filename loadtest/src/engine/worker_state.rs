@@ -97,6 +97,8 @@ pub(crate) struct WorkerState {
     out_of_rows: Cell<bool>,
     idle: Notify,
     windows: RefCell<Windows>,
+    /// What ended within the measured part in this second: beside the windows, as each request is counted in it.
+    ended: RefCell<EndedTally>,
     /// The places where users of all workers wait for each other; none where a user is alone.
     pub(super) meeting_points: Arc<MeetingPoints>,
     /// Whose code has the thread; read from outside when it does not come back.
@@ -137,6 +139,7 @@ impl WorkerState {
             out_of_rows: Cell::new(false),
             idle: Notify::new(),
             windows: RefCell::new(empty_windows(definition.steps.len())),
+            ended: RefCell::new(EndedTally::with_room(definition.steps.len())),
             plan,
             meeting_points,
             occupancy: busy,
@@ -276,8 +279,8 @@ impl WorkerState {
 
     /// Returns whether `at` lies in the measured part, its end included.
     pub(super) fn is_measured_at(&self, at: Instant) -> bool {
-        let (begin, end) = self.measured_span(at);
-        begin <= at && at <= end
+        let (begin, end) = self.measured.get();
+        begin <= at && end.is_none_or(|end| at <= end)
     }
 
     /// Returns the begin and the end of the measured part; no later end than `latest`, where none is known yet.
@@ -318,8 +321,7 @@ impl WorkerState {
     /// Lends the counts of what ended within the measured part.
     #[inline]
     pub(super) fn with_ended(&self, count: impl FnOnce(&mut EndedTally)) {
-        let mut windows = self.windows.borrow_mut();
-        count(windows.steady.ended.get_or_insert_default());
+        count(&mut self.ended.borrow_mut());
     }
 
     /// Returns the end of the window that `at` is in; none of the last one.
@@ -339,6 +341,7 @@ impl WorkerState {
     }
 
     /// Records the groups of an iteration that ended at `ended_at`.
+    #[inline]
     pub(crate) fn record_groups(&self, window: Window, groups: &[GroupSample], ended_at: Instant) {
         for (at, group) in groups
             .iter()
@@ -453,9 +456,12 @@ impl WorkerState {
 
     /// Takes the current second's tally and begins the next one's.
     pub(crate) fn take_frame(&self, second: u32) -> Frame {
-        let mut windows = self
-            .windows
-            .replace(empty_windows(self.definition.steps.len()));
+        let steps = self.definition.steps.len();
+        let mut windows = self.windows.replace(empty_windows(steps));
+        let mut ended = self.ended.replace(EndedTally::with_room(steps));
+        ended.settle();
+        // There also where nothing ended in time: without it, rates are of what was due.
+        windows.steady.ended = Some(Box::new(ended));
         windows.settle();
         Frame {
             second,
@@ -490,10 +496,6 @@ fn empty_windows(steps: usize) -> Windows {
     Windows {
         warm_up: Tally::new(steps),
         ramp: Tally::new(steps),
-        // There also where nothing ends in time: without it, rates are of what was due.
-        steady: Tally {
-            ended: Some(Box::default()),
-            ..Tally::new(steps)
-        },
+        steady: Tally::new(steps),
     }
 }

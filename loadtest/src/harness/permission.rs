@@ -9,11 +9,12 @@ use crate::targets::{
     LONGEST_PROOF, ListedTarget, PROOF_PATH, Permissions, RefusalCause, Statement, offline,
     running_package,
 };
-use crate::transport::{Call, HttpTransport, Network, NetworkError, Transport as _};
+use crate::transport::{
+    Call, HttpTransport, Network, NetworkError, Transport as _, UnfinishedCall,
+};
 use http::{HeaderValue, Uri};
 use loadtest_model::definition::{Expect, Reads, ScenarioDef};
 use loadtest_model::plan::Plan;
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
@@ -130,7 +131,7 @@ async fn fetch_authorization(
         headers: vec![(http::header::ACCEPT, HeaderValue::from_static("text/plain"))],
         ..RequestBuf::default()
     };
-    let unfinished = Cell::default();
+    let unfinished = UnfinishedCall::default();
     let call = Call {
         request: &request,
         expect: &Expect::ANY,

@@ -11,13 +11,12 @@ use crate::redact;
 use crate::transport::grpc::CallLog;
 use crate::transport::{
     AnswerDetails, Call, Failure, HttpTransport, OperationTarget, Sockets, Transport,
-    sample_of_body,
+    UnfinishedCall, sample_of_body,
 };
 use http::Uri;
 use loadtest_model::definition::{DEFAULT_TIMEOUT, Expect, Reads, StreamDef};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::redacted::Redacted;
-use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,7 +91,7 @@ impl StepSender for SetupWire {
         _: Option<&'a str>,
     ) -> Local<'a, Result<RawResponse, HttpError>> {
         Box::pin(async move {
-            let (expect, unfinished) = (Expect::ANY, Cell::default());
+            let (expect, unfinished) = (Expect::ANY, UnfinishedCall::default());
             let call = Call {
                 request,
                 expect: &expect,

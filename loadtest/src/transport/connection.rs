@@ -314,6 +314,11 @@ impl Connection {
         matches!(&self.protocol, Protocol::Http1(http1) if http1.is_spoilt())
     }
 
+    /// Returns whether the last byte of the answer is known to have come with its head.
+    pub(super) fn is_answered_at_once(&self) -> bool {
+        matches!(&self.protocol, Protocol::Http1(http1) if http1.is_answered_at_once())
+    }
+
     /// Returns the number of body bytes that are announced.
     pub(super) fn announced(&self) -> u64 {
         match &self.protocol {

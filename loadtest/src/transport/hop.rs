@@ -11,7 +11,7 @@ pub(super) const MAX_SHOWN_BODY: usize = 64 * 1024;
 
 /// The requests of one call so far. It is boxed, since most calls are not observed.
 #[derive(Debug, Default)]
-pub(super) struct Hops(pub(super) Vec<Hop>);
+pub(crate) struct Hops(pub(crate) Vec<Hop>);
 
 /// A request on the wire, and its response.
 ///

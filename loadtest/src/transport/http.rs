@@ -7,9 +7,6 @@ use super::pool::ConnectionPools;
 use super::progress::CallProgress;
 use super::redirect::Redirect;
 use super::route::{Route, RouteSurroundings, UserParts};
-use super::stream::StreamProgress;
-use super::trace::SentRequests;
-use super::websocket::Upgrade;
 use super::{Call, ErrorKind, Exchange, Failure, Received, Sockets, Transport, body};
 use crate::redact;
 use crate::targets::Origin;
@@ -186,13 +183,7 @@ impl Transport for HttpTransport {
                 .timeout
                 .unwrap_or(call.timeout)
                 .min(MAX_TIMEOUT);
-            let mut progress = CallProgress::new(start, call.unfinished);
-            progress.hops = self.is_watched.then(Box::default);
-            progress.sent = (call.trace.filter(|trace| trace.is_kept))
-                .map(|_| Box::new(SentRequests::new(start)));
-            progress.stream =
-                (call.stream).map(|_| Box::new(StreamProgress::new(start, self.is_watched)));
-            progress.upgrade = call.websocket.map(|def| Box::new(Upgrade::begin(def)));
+            let mut progress = CallProgress::new(&call, start, self.is_watched);
             let idle = (!call.new_connection)
                 .then(|| self.lanes.borrow_mut().pop())
                 .flatten();
@@ -204,9 +195,7 @@ impl Transport for HttpTransport {
                 let exchange = pin!(self.exchange(routes, &call, &mut progress));
                 deadline.run_until(start + timeout, exchange).await
             };
-            let stream = progress.stream.as_ref();
-            let end = stream.and_then(|stream| stream.ended_at);
-            let end = end.unwrap_or_else(Instant::now);
+            let end = progress.known_end().unwrap_or_else(Instant::now);
             let opened = progress.upgrade.take().and_then(|upgrade| upgrade.opened);
             // A WebSocket has the connection now. Users that hold one need no lane until their next request.
             if !call.new_connection && (opened.is_none() || lane.routes.keep_any()) {
@@ -237,8 +226,8 @@ impl Transport for HttpTransport {
                 redirected_to: progress.redirected_to.take(),
                 socket,
                 events: progress.stream.take().map(|stream| Box::new(stream.log)),
-                hops: progress.hops.take().map_or_else(Vec::new, |hops| hops.0),
-                requests: progress.sent.take().map_or_else(Vec::new, |sent| sent.all),
+                hops: progress.hops.take(),
+                requests: progress.sent.take(),
             }
         }
     }
@@ -436,7 +425,7 @@ mod tests {
             timeout: Duration::ZERO,
             redirects: 0,
             new_connection: false,
-            unfinished: &Cell::default(),
+            unfinished: &crate::transport::UnfinishedCall::default(),
             trace: None,
             stream: None,
             websocket: None,

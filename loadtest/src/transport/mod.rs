@@ -42,7 +42,7 @@ pub(crate) use self::http::HttpTransport;
 pub(crate) use body::{MAX_SAMPLE, sample_of_body};
 pub(crate) use error_mapping::io_error_kind;
 pub(crate) use failure::Failure;
-pub(crate) use hop::{Hop, HopAnswer};
+pub(crate) use hop::{Hop, HopAnswer, Hops};
 pub(crate) use loadtest_model::metrics::{ErrorKind, Phases, Traffic};
 #[cfg(test)]
 pub(crate) use lookup::Resolver;
@@ -52,7 +52,7 @@ pub(crate) use message::{
 pub(crate) use network::{Network, NetworkError};
 pub(crate) use socket::{OperationTarget, Sockets};
 pub(crate) use stream::{StreamCall, silence, too_much};
-pub(crate) use trace::{CallTrace, SentRequest};
+pub(crate) use trace::{CallTrace, SentRequest, SentRequests};
 pub(crate) use websocket::{
     SocketConnection, SocketMessage, TranscriptLine, count_open_sockets, count_reopened_socket,
     take_socket_counts,
@@ -63,6 +63,7 @@ use bytes::Bytes;
 use events::EventLog;
 use loadtest_model::definition::{Expect, Reads, WebSocketDef};
 use std::cell::Cell;
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,6 +121,28 @@ pub(crate) struct UnfinishedExchange {
     pub(crate) phases: Phases,
 }
 
+/// Takes what there was of a call that is dropped before it is answered.
+// In a box, as most calls leave nothing.
+#[derive(Default)]
+pub(crate) struct UnfinishedCall(Cell<Option<Box<UnfinishedExchange>>>);
+
+impl UnfinishedCall {
+    pub(crate) fn put(&self, exchange: UnfinishedExchange) {
+        self.0.set(Some(Box::new(exchange)));
+    }
+
+    #[inline]
+    pub(crate) fn take(&self) -> Option<Box<UnfinishedExchange>> {
+        self.0.take()
+    }
+}
+
+impl fmt::Debug for UnfinishedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnfinishedCall").finish_non_exhaustive()
+    }
+}
+
 /// A request to send, and the wanted parts of its response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {
@@ -136,7 +159,7 @@ pub(crate) struct Call<'a> {
     /// True if it opens a connection of its own, which is closed behind it.
     pub(crate) new_connection: bool,
     /// Takes what there was of the call, where it is dropped before it is answered.
-    pub(crate) unfinished: &'a Cell<UnfinishedExchange>,
+    pub(crate) unfinished: &'a UnfinishedCall,
     /// Its place in the trace of the journey, where requests carry one.
     pub(crate) trace: Option<CallTrace<'a>>,
     /// How the answer is read, where it is a stream of events.
@@ -173,10 +196,18 @@ pub(crate) struct Exchange {
     pub(crate) events: Option<Box<EventLog>>,
     /// The WebSocket that was opened.
     pub(crate) socket: Option<Arc<SocketConnection>>,
-    /// Every request and its answer; empty unless the transport is watched.
-    pub(crate) hops: Vec<Hop>,
-    /// The requests on the wire as their spans tell them; empty unless these are kept.
-    pub(crate) requests: Vec<SentRequest>,
+    /// Every request and its answer, if the transport is watched.
+    pub(crate) hops: Option<Box<Hops>>,
+    /// The requests on the wire as their spans tell them, if these are kept.
+    pub(crate) requests: Option<Box<SentRequests>>,
+}
+
+impl Exchange {
+    /// Takes the requests on the wire; none unless their spans are kept.
+    pub(crate) fn take_requests(&mut self) -> Vec<SentRequest> {
+        let requests = self.requests.take();
+        requests.map_or_else(Vec::new, |requests| requests.all)
+    }
 }
 
 /// An answer with an expected status, read to its end.

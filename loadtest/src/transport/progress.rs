@@ -7,13 +7,13 @@ use super::stream::StreamProgress;
 use super::trace::SentRequests;
 use super::websocket::Upgrade;
 use super::{
-    Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, UnfinishedExchange, body,
+    Call, ErrorKind, Failure, HopAnswer, Phases, Received, Traffic, UnfinishedCall,
+    UnfinishedExchange, body,
 };
 use crate::targets::Origin;
 use crate::transport::RequestTarget;
 use http::{Method, StatusCode, Uri};
 use loadtest_model::trace::TraceParent;
-use std::cell::Cell;
 #[cfg(feature = "http3")]
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -27,6 +27,8 @@ pub(super) struct CallProgress<'a> {
     /// The time at which the present request was written, if it is a large one.
     uploaded_at: Option<Instant>,
     pub(super) head_at: Option<Instant>,
+    /// True if the last byte of the answer came with its head.
+    pub(super) is_answered_at_once: bool,
     pub(super) phases: Phases,
     pub(super) status: Option<StatusCode>,
     pub(super) meter: Option<Rc<Meter>>,
@@ -34,7 +36,7 @@ pub(super) struct CallProgress<'a> {
     /// The target had not taken all of the last request when the call ended.
     is_waiting: bool,
     /// The cell that takes what there was of the call when it is dropped.
-    unfinished: Option<&'a Cell<UnfinishedExchange>>,
+    unfinished: Option<&'a UnfinishedCall>,
     pub(super) redirected_to: Option<Box<Uri>>,
     /// The answer with an expected status, read to its end; its body is still compressed.
     pub(super) received: Option<Received>,
@@ -66,25 +68,29 @@ pub(super) enum CallStage {
 }
 
 impl<'a> CallProgress<'a> {
-    pub(super) fn new(start: Instant, unfinished: &'a Cell<UnfinishedExchange>) -> Self {
+    /// The progress of a `call` that was ready at `start`.
+    #[inline]
+    pub(super) fn new(call: &Call<'a>, start: Instant, is_watched: bool) -> Self {
+        let is_traced = call.trace.is_some_and(|trace| trace.is_kept);
         Self {
             stage: CallStage::Connect,
             usable_at: start,
             uploaded_at: None,
             head_at: None,
+            is_answered_at_once: false,
             phases: Phases::default(),
             status: None,
             meter: None,
             traffic: Traffic::default(),
             is_waiting: false,
-            unfinished: Some(unfinished),
+            unfinished: Some(call.unfinished),
             redirected_to: None,
             received: None,
             encoding: Encoding::NONE,
-            hops: None,
-            sent: None,
-            stream: None,
-            upgrade: None,
+            hops: is_watched.then(Box::default),
+            sent: is_traced.then(|| Box::new(SentRequests::new(start))),
+            stream: (call.stream).map(|_| Box::new(StreamProgress::new(start, is_watched))),
+            upgrade: call.websocket.map(|def| Box::new(Upgrade::begin(def))),
             number: 0,
         }
     }
@@ -95,6 +101,7 @@ impl<'a> CallProgress<'a> {
     }
 
     /// Another request begins, before any connecting.
+    #[inline]
     pub(super) fn number_request(&mut self, call: &Call<'_>, method: &Method, origin: &Origin) {
         if let Some(trace) = &call.trace {
             self.number = trace.next_number();
@@ -185,6 +192,14 @@ impl<'a> CallProgress<'a> {
         }
     }
 
+    /// Returns the time of the last byte, where it is known before the call has ended.
+    pub(super) fn known_end(&self) -> Option<Instant> {
+        match &self.stream {
+            Some(stream) => stream.ended_at,
+            None => self.head_at.filter(|_| self.is_answered_at_once),
+        }
+    }
+
     /// Ends the call, whose last byte came at `end`.
     pub(super) fn finish_call(&mut self, end: Instant) {
         self.end_request(end);
@@ -213,7 +228,12 @@ impl<'a> CallProgress<'a> {
         }
         if let Some(head_at) = self.head_at.take() {
             add_phase(&mut self.phases.first_byte, head_at - written_at);
-            add_phase(&mut self.phases.body, end - head_at);
+            let body = if end == head_at {
+                Duration::ZERO
+            } else {
+                end - head_at
+            };
+            add_phase(&mut self.phases.body, body);
         }
     }
 
@@ -284,7 +304,7 @@ impl Drop for CallProgress<'_> {
         if let Some(unfinished) = self.unfinished {
             self.settle_traffic();
             self.add_answer_phases(Instant::now());
-            unfinished.set(UnfinishedExchange {
+            unfinished.put(UnfinishedExchange {
                 traffic: self.traffic,
                 phases: self.phases,
             });

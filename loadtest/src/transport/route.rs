@@ -406,6 +406,7 @@ impl Route {
         };
         match read {
             Ok(body) => {
+                progress.is_answered_at_once = connection.is_answered_at_once();
                 self.keep_connection(connection, true, progress);
                 self.store_answer(status, version, body, call, progress);
                 Ok(None)

@@ -67,7 +67,7 @@ pub(crate) struct SentRequest {
 
 /// The requests of a call whose spans are kept.
 #[derive(Debug)]
-pub(super) struct SentRequests {
+pub(crate) struct SentRequests {
     pub(super) all: Vec<SentRequest>,
     /// True if the last one has not ended.
     is_open: bool,

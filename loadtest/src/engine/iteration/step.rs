@@ -146,7 +146,9 @@ impl<T: Transport> VirtualUser<T> {
             };
         let outcome = match filled {
             Ok(()) => {
-                progress.paused += state.wait_at_rendezvous(step).await;
+                if let Some(meeting) = state.rendezvous_at(step) {
+                    progress.paused += meeting.await;
+                }
                 let mut sender = self.request_loop(context, observer);
                 let attempt = P::place(sender.send_until_settled()).await;
                 progress.paused += attempt.paused;
@@ -324,7 +326,9 @@ impl<T: Transport> VirtualUser<T> {
             if let Some(fetched) = self.await_setups(step, progress) {
                 fetched.await;
             }
-            progress.paused += state.wait_at_rendezvous(step).await;
+            if let Some(meeting) = state.rendezvous_at(step) {
+                progress.paused += meeting.await;
+            }
             let (ran, mut account) = self.run_with_client(context, O::KEPT_EXCHANGES).await;
             let cut_off = account.cut_off();
             let log = account.entries();

@@ -166,7 +166,7 @@ impl Transport for Scripted {
             sent_bytes: 10,
             ..Traffic::default()
         };
-        call.unfinished.set(UnfinishedExchange {
+        call.unfinished.put(UnfinishedExchange {
             traffic: sent,
             phases: Phases::default(),
         });
@@ -192,8 +192,8 @@ impl Transport for Scripted {
             redirected_to: None,
             events: None,
             socket: None,
-            hops: Vec::new(),
-            requests: Vec::new(),
+            hops: None,
+            requests: None,
         }
     }
 }

@@ -157,8 +157,8 @@ impl Transport for Server {
             redirected_to: None,
             events: None,
             socket: None,
-            hops: Vec::new(),
-            requests: Vec::new(),
+            hops: None,
+            requests: None,
         }
     }
 }

@@ -48,8 +48,8 @@ impl Transport for Repeating {
             redirected_to: None,
             events: None,
             socket: None,
-            hops: Vec::new(),
-            requests: Vec::new(),
+            hops: None,
+            requests: None,
         }
     }
 }

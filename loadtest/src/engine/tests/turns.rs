@@ -38,8 +38,8 @@ impl Transport for Together {
             redirected_to: None,
             events: None,
             socket: None,
-            hops: Vec::new(),
-            requests: Vec::new(),
+            hops: None,
+            requests: None,
         }
     }
 }

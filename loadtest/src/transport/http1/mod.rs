@@ -75,6 +75,8 @@ pub(super) struct Http1 {
     is_spoilt: bool,
     /// True if nothing had come when the connection was last read, so that its task is woken when something does.
     is_awaited: bool,
+    /// True if all of the last answer that was read came with its head.
+    is_answered_at_once: bool,
     /// The rest of a request that was answered before it was written as a whole.
     unsent: Option<Box<UnsentRequest>>,
 }
@@ -201,6 +203,7 @@ impl Http1 {
             is_kept: true,
             is_spoilt: false,
             is_awaited: false,
+            is_answered_at_once: false,
             unsent: None,
         }
     }
@@ -249,6 +252,11 @@ impl Http1 {
             Body::Length(length) => length,
             Body::Chunked(_) | Body::UntilEnd => 0,
         }
+    }
+
+    /// Returns whether all that was read of the last answer came with its head.
+    pub(super) fn is_answered_at_once(&self) -> bool {
+        self.is_answered_at_once
     }
 
     /// Makes a request ready to be written.
@@ -347,6 +355,7 @@ impl Http1 {
                             is_kept,
                         } = answer;
                         self.body = body;
+                        self.is_answered_at_once = true;
                         self.is_kept &= is_kept;
                         if !is_sent {
                             self.continue_sending(unsent, status);
@@ -407,6 +416,7 @@ impl Http1 {
             if more.is_break() {
                 return Poll::Ready(Ok(false));
             }
+            self.is_answered_at_once = false;
             let mut body = std::mem::replace(&mut self.body, Body::Length(0));
             let read = self.poll_read(cx, |piece| {
                 let decoded = body.decode(piece, take);

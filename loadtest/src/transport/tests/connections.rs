@@ -4,12 +4,11 @@ use super::user::{
     BODY, NOTHING, PATIENCE, failed, get, ok, request, run, run_on_stopped_clock, send, until,
     user, user_of,
 };
-use crate::transport::{Call, HttpTransport, Network, Transport, UnfinishedExchange};
+use crate::transport::{Call, HttpTransport, Network, Transport, UnfinishedCall};
 use http::Method;
 use loadtest_model::definition::{Client, Expect};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
-use std::cell::Cell;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +69,7 @@ fn new_visitors_open_connections_in_each_iteration_or_for_each_request() {
                 timeout: PATIENCE,
                 redirects: 0,
                 new_connection: at % 2 == 1,
-                unfinished: &Cell::default(),
+                unfinished: &UnfinishedCall::default(),
                 trace: None,
                 stream: None,
                 websocket: None,
@@ -416,7 +415,7 @@ fn an_early_answer_to_a_large_upload_does_not_block_the_next_request() {
             timeout: PATIENCE,
             redirects: 0,
             new_connection: false,
-            unfinished: &Cell::default(),
+            unfinished: &UnfinishedCall::default(),
             trace: None,
             stream: None,
             websocket: None,
@@ -436,7 +435,7 @@ fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
     });
     run(async {
         let user = user(&server.url()).await;
-        let unfinished = Cell::default();
+        let unfinished = UnfinishedCall::default();
         let call = |request| Call {
             request,
             expect: &Expect::SUCCESS,
@@ -459,15 +458,15 @@ fn requests_at_the_same_time_have_connections_of_their_own_and_share_cookies() {
                     exchange = user.send(call(request)) => drop(ok(exchange)),
                 }
             }
-            assert_eq!(unfinished.get(), UnfinishedExchange::default());
+            assert_eq!(unfinished.take(), None);
         }
         // Dropped: it was written, and nothing came.
-        let sent = unfinished.take().traffic;
+        let sent = unfinished.take().expect("a request under way").traffic;
         assert_eq!((sent.requests, sent.received_bytes), (1, 0));
         assert!(sent.sent_bytes > 0);
         let (a, b) = tokio::join!(user.send(call(&plain)), user.send(call(&plain)));
         drop((ok(a), ok(b)));
-        assert_eq!(unfinished.get(), UnfinishedExchange::default());
+        assert_eq!(unfinished.take(), None);
         // One hung, one was kept, one more was needed for the last two.
         assert_eq!(server.connections(), 3);
         let later = server.recorded().split_off(2);

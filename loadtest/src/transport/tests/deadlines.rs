@@ -8,11 +8,10 @@ use crate::chain::RequestBuf;
 use crate::transport::memory::{
     CAPACITY, MemoryListener, MemoryServer, endless, silence, text_after,
 };
-use crate::transport::{Call, Exchange, HttpTransport, Transport};
+use crate::transport::{Call, Exchange, HttpTransport, Transport, UnfinishedCall};
 use http::Method;
 use loadtest_model::definition::{Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
-use std::cell::Cell;
 use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +33,7 @@ async fn send_within(
         timeout,
         redirects: 0,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: None,
         stream: None,
         websocket: None,

@@ -5,12 +5,11 @@ use super::user::{
     user_of,
 };
 use crate::transport::memory::{MemoryServer, endless};
-use crate::transport::{Call, Transport};
+use crate::transport::{Call, Transport, UnfinishedCall};
 use http::Method;
 use loadtest_model::definition::{Client, Expect};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Reply, Server};
-use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -196,7 +195,7 @@ fn what_is_said_around_chunks_may_have_no_end_but_the_deadline() {
                 timeout: DEADLINE,
                 redirects: 0,
                 new_connection: false,
-                unfinished: &Cell::default(),
+                unfinished: &UnfinishedCall::default(),
                 trace: None,
                 stream: None,
                 websocket: None,

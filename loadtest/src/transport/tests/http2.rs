@@ -5,14 +5,13 @@ use super::user::{
     run_paused, send, user, user_of, with_header,
 };
 use crate::transport::memory::MemoryListener;
-use crate::transport::{Call, Transport};
+use crate::transport::{Call, Transport, UnfinishedCall};
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use http::{Method, Response};
 use loadtest_model::definition::{Client, Expect, HttpVersion};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front, Reply, Server};
-use std::cell::Cell;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -722,7 +721,7 @@ fn a_deadline_ends_a_request_and_its_connection() {
                     timeout: DEADLINE,
                     redirects: 0,
                     new_connection: false,
-                    unfinished: &Cell::default(),
+                    unfinished: &UnfinishedCall::default(),
                     trace: None,
                     stream: None,
                     websocket: None,

@@ -5,7 +5,7 @@ use super::user::{
     send, with_header,
 };
 use crate::targets::Permissions;
-use crate::transport::{Call, HttpTransport, Network, Resolver, Transport};
+use crate::transport::{Call, HttpTransport, Network, Resolver, Transport, UnfinishedCall};
 use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::server::RequestStream;
@@ -631,7 +631,7 @@ async fn send_within(
         timeout,
         redirects: 0,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: None,
         stream: None,
         websocket: None,

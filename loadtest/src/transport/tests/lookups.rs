@@ -1,11 +1,10 @@
 //! `dns = ttl`: new connections look their host up again, and what is found then is judged anew.
 
 use super::user::{BODY, NOTHING, failed, get, ok, run, send};
-use crate::transport::{Call, HttpTransport, Network, Resolver, Transport};
+use crate::transport::{Call, HttpTransport, Network, Resolver, Transport, UnfinishedCall};
 use loadtest_model::definition::{Client, Cookies, Dns, Expect};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
-use std::cell::Cell;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
@@ -194,7 +193,7 @@ fn a_lookup_blocks_nobody_serves_all_who_wait_and_ends_no_later_than_the_request
         let [hasty, first, second] =
             [0, 1, 2].map(|number| HttpTransport::new(Arc::clone(&network), number));
         let request = get("/");
-        let unfinished = Cell::default();
+        let unfinished = UnfinishedCall::default();
         let call = |timeout| Call {
             request: &request,
             expect: &Expect::SUCCESS,

@@ -2,7 +2,9 @@
 
 use super::http2::{NO_ERROR, REFUSED, go_away, head, raw, raw_in_memory, reset};
 use super::user::{BODY, PATIENCE, failed, ok, request, run, run_on_stopped_clock, run_paused};
-use crate::transport::{Call, Exchange, HttpTransport, Network, RequestBuf, Transport};
+use crate::transport::{
+    Call, Exchange, HttpTransport, Network, RequestBuf, Transport, UnfinishedCall,
+};
 use bytes::Bytes;
 use futures_util::future::{join, join_all};
 use http::{Method, Request, Response};
@@ -13,7 +15,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use loadtest_model::definition::{Client, Expect, HttpVersion};
 use loadtest_model::metrics::ErrorKind;
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -144,7 +145,7 @@ async fn send_request(user: &HttpTransport, request: &RequestBuf, timeout: Durat
         timeout,
         redirects: 0,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: None,
         stream: None,
         websocket: None,

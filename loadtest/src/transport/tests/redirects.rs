@@ -4,12 +4,11 @@ use super::user::{
     BODY, NOTHING, failed, follow, get, ok, request, run, run_paused, send, user, with_header,
 };
 use crate::transport::memory::{MemoryServer, Pieces, silence, text_after};
-use crate::transport::{Call, Transport};
+use crate::transport::{Call, Transport, UnfinishedCall};
 use http::Method;
 use loadtest_model::definition::Expect;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
-use std::cell::Cell;
 use std::time::Duration;
 
 fn to(status: u16, location: &str) -> Reply {
@@ -269,7 +268,7 @@ fn one_deadline_and_one_service_time_cover_the_whole_way() {
                 timeout: DEADLINE,
                 redirects: 5,
                 new_connection: false,
-                unfinished: &Cell::default(),
+                unfinished: &UnfinishedCall::default(),
                 trace: None,
                 stream: None,
                 websocket: None,

@@ -3,13 +3,12 @@
 use super::http2::{http2, serve};
 use super::user::{NOTHING, PATIENCE, failed, get, ok, run, run_paused, send, user, user_of};
 use crate::transport::memory::MemoryServer;
-use crate::transport::{Call, Exchange, HttpTransport, StreamCall, Transport};
+use crate::transport::{Call, Exchange, HttpTransport, StreamCall, Transport, UnfinishedCall};
 use http::Response;
 use loadtest_model::definition::{EndMark, Expect, Reads, StreamDef, StreamFormat};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Reply, Server};
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::time::Duration;
 
 const BODY: &str = "data: a\n\ndata: b\n\ndata: [DONE]\n\n";
@@ -34,7 +33,7 @@ async fn read(user: &mut HttpTransport, path: &str, def: &StreamDef) -> Exchange
         timeout: PATIENCE,
         redirects: 0,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: None,
         stream: Some(StreamCall {
             def,

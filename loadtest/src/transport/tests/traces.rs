@@ -5,7 +5,9 @@ use super::user::{
     NOTHING, PATIENCE, get, ok, run, run_on_stopped_clock, user, user_of, with_header,
 };
 use crate::chain::RequestBuf;
-use crate::transport::{Call, CallTrace, ErrorKind, Exchange, HttpTransport, Transport};
+use crate::transport::{
+    Call, CallTrace, ErrorKind, Exchange, HttpTransport, Transport, UnfinishedCall,
+};
 use loadtest_model::definition::Expect;
 use loadtest_model::trace::{RunIds, TraceId};
 use loadtest_tests::{Reply, Request, Server};
@@ -37,7 +39,7 @@ async fn send(
         timeout: PATIENCE,
         redirects: 3,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: Some(trace),
         stream: None,
         websocket: None,
@@ -65,11 +67,11 @@ fn every_redirect_has_a_span_of_its_own_and_tells_its_times() {
     let requests = Cell::default();
     let sent = run(async {
         let user = user(&server.url()).await;
-        let kept = send(&user, &get("/a"), &requests, true).await;
+        let mut kept = send(&user, &get("/a"), &requests, true).await;
         let unsampled = send(&user, &get("/b"), &requests, false).await;
-        assert!(unsampled.requests.is_empty(), "no span of it is kept");
+        assert!(unsampled.requests.is_none(), "no span of it is kept");
         ok(unsampled);
-        kept.requests
+        kept.take_requests()
     });
     let wanted = [expected(1, "01"), expected(2, "01"), expected(3, "00")];
     assert_eq!(headers(&server.recorded()), wanted);
@@ -114,8 +116,8 @@ fn what_is_sent_again_over_a_new_connection_is_another_span() {
         ok(send(&user, &get("/"), &requests, true).await);
         // Long enough for an idle limit of the target.
         tokio::time::advance(Duration::from_millis(100)).await;
-        let repeated = send(&user, &get("/"), &requests, true).await;
-        let sent = repeated.requests.clone();
+        let mut repeated = send(&user, &get("/"), &requests, true).await;
+        let sent = repeated.take_requests();
         ok(repeated);
         sent
     });
@@ -134,9 +136,9 @@ fn a_target_that_is_not_there_has_a_span_with_the_reason() {
     };
     let sent = run(async {
         let user = user(&format!("http://{address}")).await;
-        let exchange = send(&user, &get("/"), &Cell::default(), true).await;
+        let mut exchange = send(&user, &get("/"), &Cell::default(), true).await;
         assert!(exchange.result.is_err());
-        exchange.requests
+        exchange.take_requests()
     });
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].error, Some(ErrorKind::ConnectRefused));

@@ -4,7 +4,9 @@ use super::http2::{fine, http2, serve};
 use super::user::{
     BODY, PATIENCE, get, ok, request, run, run_on_stopped_clock, send, until, user, user_of,
 };
-use crate::transport::{Call, Exchange, HttpTransport, Network, RequestBuf, Transport};
+use crate::transport::{
+    Call, Exchange, HttpTransport, Network, RequestBuf, Transport, UnfinishedCall,
+};
 use http::{Method, Response};
 use loadtest_model::definition::{Client, Expect};
 use std::cell::{Cell, RefCell};
@@ -125,7 +127,7 @@ fn uploads_over_http2_are_a_phase_whether_the_connection_is_shared_or_not() {
             let mut user = HttpTransport::new(Arc::new(network), 0);
             user.share_connections(&|count| (0..count).collect());
             let upload = upload(LARGE);
-            let unfinished = Cell::default();
+            let unfinished = UnfinishedCall::default();
             let call = Call {
                 request: &upload,
                 expect: &Expect::SUCCESS,

@@ -1,12 +1,13 @@
 //! One virtual user, and the requests it sends.
 
 use crate::chain::{RequestBuf, RequestTarget};
-use crate::transport::{Call, Exchange, Failure, HttpTransport, Network, Received, Transport};
+use crate::transport::{
+    Call, Exchange, Failure, HttpTransport, Network, Received, Transport, UnfinishedCall,
+};
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
 use loadtest_model::definition::{Client, Expect, Reads};
 use loadtest_model::metrics::ErrorKind;
-use std::cell::Cell;
 use std::ffi::OsStr;
 use std::future::Future;
 use std::path::Path;
@@ -134,7 +135,7 @@ pub(crate) async fn follow(
         timeout: PATIENCE,
         redirects,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: None,
         stream: None,
         websocket: None,

@@ -1,12 +1,11 @@
 //! WebSockets are opened over HTTP/1.1, whatever requests use, and handed over with what came behind the head.
 
 use super::user::{NOTHING, PATIENCE, failed, get, ok, request, run, send, user, user_of};
-use crate::transport::{Call, Exchange, HttpTransport, RequestBuf, Transport};
+use crate::transport::{Call, Exchange, HttpTransport, RequestBuf, Transport, UnfinishedCall};
 use http::Method;
 use loadtest_model::definition::{Client, Expect, HttpVersion, StatusRange, WebSocketDef};
 use loadtest_model::metrics::ErrorKind;
 use loadtest_tests::{Authority, Front};
-use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::thread::{JoinHandle, spawn};
@@ -29,7 +28,7 @@ pub(super) async fn open(
         timeout: PATIENCE,
         redirects: 0,
         new_connection: false,
-        unfinished: &Cell::default(),
+        unfinished: &UnfinishedCall::default(),
         trace: None,
         stream: None,
         is_graphql: false,

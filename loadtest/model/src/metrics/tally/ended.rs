@@ -52,6 +52,21 @@ pub struct EndedRow {
 }
 
 impl EndedTally {
+    /// No counts yet, with room for those of all `steps`.
+    pub fn with_room(steps: usize) -> Self {
+        Self {
+            steps: vec![EndedStep::default(); steps],
+            ..Self::default()
+        }
+    }
+
+    /// Takes out the empty steps behind the last one that is not.
+    pub fn settle(&mut self) {
+        let none = EndedStep::default();
+        let kept = self.steps.iter().rposition(|step| *step != none);
+        self.steps.truncate(kept.map_or(0, |last| last + 1));
+    }
+
     /// The counts of step number `step`.
     #[inline]
     pub fn step(&mut self, step: usize) -> &mut EndedStep {
@@ -148,6 +163,7 @@ impl Tally {
     }
 }
 
+#[inline]
 fn item<T: Default>(list: &mut Vec<T>, at: usize) -> &mut T {
     if list.len() <= at {
         list.resize_with(at + 1, T::default);

@@ -160,6 +160,8 @@ impl Windows {
                 let both = std::mem::take(&mut step.response_and_service);
                 step.response.merge(&both);
                 step.service.merge(&both);
+                let at_once = std::mem::take(&mut step.phases.answered_at_once);
+                step.phases.body.record_n(Duration::ZERO, at_once);
             }
         }
     }

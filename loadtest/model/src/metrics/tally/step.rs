@@ -195,6 +195,9 @@ pub struct PhaseTally {
     pub first_byte: Histogram,
     /// From the head to the last body byte.
     pub body: Histogram,
+    /// Answers that came with their heads, yet to be added to `body`.
+    #[serde(skip)]
+    pub answered_at_once: u64,
 }
 
 /// Failures of one kind and status.
@@ -221,13 +224,13 @@ impl PhaseTally {
         if phases.connect.is_some() || phases.stream_wait.is_some() || phases.upload.is_some() {
             self.record_rare(phases);
         }
-        for (histogram, time) in [
-            (&mut self.first_byte, phases.first_byte),
-            (&mut self.body, phases.body),
-        ] {
-            if let Some(time) = time {
-                histogram.record(time);
-            }
+        if let Some(time) = phases.first_byte {
+            self.first_byte.record(time);
+        }
+        match phases.body {
+            Some(Duration::ZERO) => self.answered_at_once += 1,
+            Some(time) => self.body.record(time),
+            None => {}
         }
     }
 
