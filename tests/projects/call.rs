@@ -1,7 +1,7 @@
 //! Calls of cargo and of the tool: an environment without the cargo that runs this suite, a limit of
 //! time, and everything that was printed.
 
-use crate::project::{build_once, kept, ours, workspace};
+use crate::project::{build_folders, build_once, kept, ours, workspace};
 use loadtest_model::protocol::VALIDITY_VARIABLE;
 use std::ffi::OsStr;
 use std::fmt;
@@ -79,10 +79,10 @@ impl Call {
         let mut command = Command::new(program);
         command.current_dir(folder);
         clean(&mut command);
+        let (programs, build) = build_folders(folder);
         command
-            .env("CARGO_TARGET_DIR", kept("target"))
-            // The libraries of others are those that this workspace has compiled already.
-            .env("CARGO_BUILD_BUILD_DIR", ours())
+            .env("CARGO_TARGET_DIR", programs)
+            .env("CARGO_BUILD_BUILD_DIR", build)
             .env("CARGO_NET_OFFLINE", "true")
             // Nobody debugs a project of a test.
             .env("CARGO_PROFILE_TEST_DEBUG", "false")

@@ -2,10 +2,14 @@
 
 use crate::call::Call;
 use crate::lonely;
+#[cfg(unix)]
+use crate::site::site;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::OnceLock;
 use std::sync::{Mutex, PoisonError};
 
 /// The folder of this workspace.
@@ -25,6 +29,44 @@ pub(crate) fn ours() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
         .parent()
         .expect("cargo's folder for tests is in its target folder")
+}
+
+/// The folders that cargo compiles the project in `folder` in: the one of its programs, and the one of everything else,
+/// which has what this workspace has compiled already.
+///
+/// Cargo locks a folder while it compiles there. Projects that `cargo check` compiles too, with all they depend on, would
+/// keep those of all other tests waiting for more than a minute. So they have the same files under a lock of their own,
+/// once what both depend on is compiled.
+pub(crate) fn build_folders(folder: &Path) -> (PathBuf, PathBuf) {
+    #[cfg(unix)]
+    if is_checked(folder) {
+        static CHECKED: OnceLock<PathBuf> = OnceLock::new();
+        let checked = CHECKED.get_or_init(|| {
+            built_load_test(site().root());
+            let checked = kept("checked");
+            fs::create_dir_all(checked.join("debug")).expect("a folder of ours");
+            for shared in [".fingerprint", "build", "deps", "examples", "incremental"] {
+                let link = checked.join("debug").join(shared);
+                if !link.is_symlink() {
+                    let files = ours().join("debug").join(shared);
+                    std::os::unix::fs::symlink(files, link).expect("a link in our own folder");
+                }
+            }
+            checked
+        });
+        return (checked.clone(), checked.clone());
+    }
+    (kept("target"), ours().to_path_buf())
+}
+
+/// Whether `cargo check` compiles the project that `folder` is in: in the dashboard, in an editor, or in its own test.
+#[cfg(unix)]
+fn is_checked(folder: &Path) -> bool {
+    let within = folder.strip_prefix(kept("projects"));
+    let project = within.ok().and_then(|path| path.iter().next()?.to_str());
+    project.is_some_and(|name| {
+        name.ends_with("board") || matches!(name, "editor" | "import_k6_shapes")
+    })
 }
 
 /// The files of a project; [`create`](Self::create) writes them.
@@ -175,6 +217,8 @@ pub(crate) fn list_built() -> String {
 
 /// Builds the load test of the project at `root`, and returns its path.
 pub(crate) fn built_load_test(root: &Path) -> PathBuf {
+    // This one may need another program first, while the list of them is not locked.
+    build_folders(root);
     build_once(root, || {
         let flags =
             "build --quiet --profile test --test load --message-format json-render-diagnostics";

@@ -259,7 +259,7 @@ fn a_scenario_that_does_not_compile_is_listed_with_its_errors() {
 }
 
 fn what_was_entered_stays_until_it_is_saved() {
-    let (name, server) = ("kept", Server::start(answer));
+    let (name, server) = ("kept_board", Server::start(answer));
     // A part without fields stands before the steps, and the first answer is not read.
     let state = "#[state]\n    fn basket() -> u32 {\n        0\n    }\n\n    ";
     let load = LOAD

@@ -1,7 +1,7 @@
 //! An editor, as far as rust-analyzer sees one: it opens a file, types, and asks.
 
 use crate::call::{LIMIT, clean};
-use crate::project::{Project, kept, ours};
+use crate::project::{Project, build_folders};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -38,11 +38,11 @@ impl Editor {
     pub(super) fn open(project: &Project, path: &str) -> Self {
         let mut command = Command::new("rust-analyzer");
         clean(&mut command);
+        let (programs, build) = build_folders(project.root());
         let mut server = command
             .current_dir(project.root())
-            // As other calls of cargo, so that what they have built is not built again.
-            .env("CARGO_TARGET_DIR", kept("target"))
-            .env("CARGO_BUILD_BUILD_DIR", ours())
+            .env("CARGO_TARGET_DIR", programs)
+            .env("CARGO_BUILD_BUILD_DIR", build)
             .env("CARGO_NET_OFFLINE", "true")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
