@@ -63,6 +63,7 @@ pub(super) enum Error {
 }
 
 /// A connection.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Http1 {
     io: MeteredStream,
     /// Bytes that were read and are not consumed yet, from `used` on.
