@@ -258,7 +258,7 @@ fn serve(site: &Arc<Site>) -> Server {
 fn what_was_written_is_run_once_and_compared() {
     // In the profile of all tests: by default, everything would be compiled anew.
     let project = Files::single("verified", "loadtest::main!();\n")
-        .file("loadtest.toml", "[build]\nprofile = \"dev\"\n")
+        .file("loadtest.toml", "[build]\nprofile = \"test\"\n")
         .create();
     let site = Arc::new(Site::new(9207));
     let server = serve(&site);

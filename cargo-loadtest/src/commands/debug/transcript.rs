@@ -426,7 +426,9 @@ fn format_timing(service_time: Duration, phases: &Phases, is_quic: bool) -> Stri
     ];
     let parts: Vec<_> = parts
         .into_iter()
-        .filter_map(|(name, time)| Some(format!("{name} {}", display::format_duration(time?))))
+        // A body that comes with its head takes no time of its own.
+        .filter_map(|(name, time)| Some((name, time.filter(|time| !time.is_zero())?)))
+        .map(|(name, time)| format!("{name} {}", display::format_duration(time)))
         .collect();
     let whole = display::format_duration(service_time);
     if parts.is_empty() {

@@ -292,6 +292,7 @@ fn phases_are_known_where_they_happened() {
             "{phases:?} of {total:?}"
         );
         assert_eq!(phases.tls, None);
+        assert_eq!(phases.body, Some(Duration::ZERO), "it came with the head");
         ok(first);
         let second = send(&mut user, &get("/body"), BODY).await;
         let (phases, total) = (second.phases, second.service_time);
