@@ -197,8 +197,8 @@ impl FileState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Archive;
     use super::*;
+    use crate::archive::Archive;
     use crate::session::sample;
     use crate::store::{Measured, Store};
 
@@ -234,7 +234,7 @@ mod tests {
         for run in store.runs().unwrap() {
             let summarized = index.summarize(&run, |run| {
                 parsed += 1;
-                super::super::entry::summarize(run)
+                crate::archive::entry::summarize(run)
             });
             summarized.unwrap();
         }
@@ -292,7 +292,7 @@ mod tests {
         let many: Vec<RunFolder> = again.map(|run| RunFolder::at(run.path())).collect();
         let mut index = Index::load(store.directory());
         let mut told = Vec::new();
-        index.fill(&many, super::super::entry::summarize, |done, all| {
+        index.fill(&many, crate::archive::entry::summarize, |done, all| {
             told.push((done, all, text(&store).lines().count()));
         });
         let whole = 3 * MANY;

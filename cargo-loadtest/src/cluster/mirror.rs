@@ -256,8 +256,8 @@ fn parse_lines<L>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::messages::PROTOCOL;
     use super::*;
+    use crate::cluster::messages::PROTOCOL;
     use loadtest_model::record::Environment;
     use std::collections::BTreeMap;
 

@@ -92,8 +92,8 @@ pub(crate) fn read_observed(path: &Path) -> io::Result<Vec<ObservedSeries>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::{Figure, SeriesReading};
     use super::*;
+    use crate::observe::figures::{Figure, SeriesReading};
     use std::fs;
 
     fn lines() -> impl Iterator<Item = ObservedLine> {

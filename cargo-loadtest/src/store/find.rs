@@ -125,8 +125,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::store;
     use super::*;
+    use crate::store::tests::store;
     use loadtest_model::exit_code::ExitCode;
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
     fn a_run_is_named_by_path_or_by_its_name_in_the_store() {
         let (_guard, store) = store();
         let folder = store.create().unwrap();
-        let record = super::super::tests::header_of(1);
+        let record = crate::store::tests::header_of(1);
         folder.open(&record).unwrap();
         let named = |word: &str| {
             let (found, read) = open(word, || Ok(store.clone()))?;

@@ -204,8 +204,8 @@ fn remove_folder(folder: &Path, pruned: &mut Pruned) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{header, store};
     use super::*;
+    use crate::store::tests::{header, store};
 
     const NOW: i64 = 1_795_271_405;
 
@@ -225,7 +225,7 @@ mod tests {
         let at = Timestamp::from_second(NOW - hours * 3_600).unwrap();
         let path = store
             .directory
-            .join(super::super::identifier::identifier(at));
+            .join(crate::store::identifier::identifier(at));
         std::fs::create_dir_all(&path).unwrap();
         let folder = RunFolder::at(&path);
         folder.open(&header(&folder.identifier())).unwrap();

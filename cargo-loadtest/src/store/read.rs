@@ -240,11 +240,11 @@ pub(crate) fn not_run(expected: NotRun, failure: &RunFailure) -> NotRun {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{header, header_of, store};
     use super::*;
     use crate::files::write_json;
     use crate::session::sample;
     use crate::store::Measured;
+    use crate::store::tests::{header, header_of, store};
     use loadtest_model::capacity::Search;
     use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
     use loadtest_model::protocol::JournalLine;

@@ -60,8 +60,8 @@ fn run_debug_iteration(
 
 #[cfg(test)]
 mod tests {
-    use super::super::smoke::run_smoke_test;
     use super::*;
+    use crate::harness::smoke::run_smoke_test;
     use crate::prelude::*;
     use libtest_mimic::Completion;
     use loadtest_model::plan::Overrides;

@@ -191,7 +191,7 @@ mod tests {
         let source = published(Some("acme-loadtest")).unwrap();
         let version = env!("CARGO_PKG_VERSION");
         assert_eq!(
-            super::super::manifest::entry(&source),
+            crate::commands::init::manifest::entry(&source),
             format!("{{ package = \"acme-loadtest\", version = \"{version}\" }}")
         );
     }

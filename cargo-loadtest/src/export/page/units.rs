@@ -30,8 +30,8 @@ pub(super) fn share_table_units(table: &mut Table) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, TableCell};
     use super::*;
+    use crate::export::page::{Column, TableCell};
     use std::time::Duration;
 
     /// Returns the texts of a table of these times in microseconds.

@@ -269,8 +269,8 @@ fn join_parts(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::PLAIN;
     use super::*;
+    use crate::export::terminal::text::PLAIN;
 
     fn table() -> TextTable {
         let mut table = TextTable::new(vec![

@@ -1,15 +1,15 @@
 //! Values that answers offer to later requests.
 
-use super::super::document::{self, Node, Value};
-use super::super::recording::{Answer, Exchange, Key, Origin, Text};
-use super::super::source::Input;
-use super::super::text::has_word;
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::page::text_before;
 use super::request::{Replacements, ValuePlace, places};
 use super::texts::{KnownTexts, names_a_thing};
 use super::{LISTS, beginnings, parts_by, url_parts};
+use crate::import::document::{self, Node, Value};
+use crate::import::recording::{Answer, Exchange, Key, Origin, Text};
+use crate::import::source::Input;
+use crate::import::text::has_word;
 use loadtest::Page;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! Which of several answers a value is from, and how certain that is.
 
-use super::super::recording::{Confidence, Origin, PageFind};
 use super::answer::Offer;
 use super::kind::{ValueKind, is_time, kind};
 use super::request::{Form, ValuePlace};
+use crate::import::recording::{Confidence, Origin, PageFind};
 
 /// A choice.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,10 @@
 //! Names of what a journey creates. Where they must be new, a second journey with the same ones is refused, so each
 //! journey has its own.
 
-use super::super::recording::{Exchange, Recording, RunValue, Text};
 use super::request::{Form, Replacements, ValuePlace, places};
 use super::texts::{KnownTexts, is_line_with_letters};
 use super::{LISTS, Piece};
+use crate::import::recording::{Exchange, Recording, RunValue, Text};
 use loadtest::Page;
 use std::borrow::Cow;
 use std::collections::HashSet;

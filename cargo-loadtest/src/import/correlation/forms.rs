@@ -1,12 +1,12 @@
 //! Forms and items that were sent: what the user did not change is sent as the page or the item has it, also texts that
 //! are like many.
 
-use super::super::recording::{Exchange, Key, Origin, PageFind};
 use super::answer::Offers;
 use super::choice::Choice;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, ValuePlace};
 use super::texts::KnownTexts;
+use crate::import::recording::{Exchange, Key, Origin, PageFind};
 use loadtest::{Field, Page};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};

@@ -1,10 +1,10 @@
 //! Links, forms, fields and attributes of HTML pages, as [`Page`] finds them again.
 
-use super::super::recording::{PageFind, Text};
 use super::kind::{ValueKind, kind};
 use super::label::Label;
 use super::texts::KnownTexts;
 use super::{parts_by, url_parts};
+use crate::import::recording::{PageFind, Text};
 use loadtest::Page;
 use std::collections::{BTreeMap, HashMap, HashSet};
 

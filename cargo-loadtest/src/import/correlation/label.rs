@@ -1,7 +1,7 @@
 //! Labels of values: the names around a value say that `/products/42` can be the `id` of a product.
 
-use super::super::text::{self, has_word, singular};
 use super::LISTS;
+use crate::import::text::{self, has_word, singular};
 
 /// The name of a value, and of what it is a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Values of answers that are sent as they were recorded, since nothing says for certain where they are from.
 
-use super::super::recording::Recording;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, places};
+use crate::import::recording::Recording;
 use std::collections::{HashMap, HashSet};
 
 /// The fewest digits of a number that is hardly equal by chance.

@@ -1,10 +1,10 @@
 //! Values in answers that are no JSON - pages, scripts, XML - and the texts around them, by which they are found
 //! again in the next answer.
 
-use super::super::recording::naming_words;
-use super::super::text::floor_boundary;
 use super::kind::{ValueKind, kind};
 use super::parts_by;
+use crate::import::recording::naming_words;
+use crate::import::text::floor_boundary;
 use std::collections::HashSet;
 
 /// How many values of one page are looked for.

@@ -1,11 +1,11 @@
 //! Values that pages offer to later requests: of their rows, forms and scripts.
 
-use super::super::recording::{Origin, PageFind, Text};
 use super::answer::Taker;
 use super::html::{self, FoundLink};
 use super::label::Label;
 use super::page;
 use super::texts::find_row;
+use crate::import::recording::{Origin, PageFind, Text};
 use loadtest::Page;
 
 impl Taker<'_> {

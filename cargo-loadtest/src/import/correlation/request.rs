@@ -1,12 +1,12 @@
 //! The places of a request in which a value can stand, and what is put there; all else stays, byte for byte.
 
-use super::super::document::{self, Node, Value};
-use super::super::recording::{Body, Exchange, Text};
-use super::super::source::Input;
-use super::super::text::{form_decode, has_word};
 use super::label::Label;
 use super::layer::Layer;
 use super::{LISTS, parts_by, url_parts};
+use crate::import::document::{self, Node, Value};
+use crate::import::recording::{Body, Exchange, Text};
+use crate::import::source::Input;
+use crate::import::text::{form_decode, has_word};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
-use super::super::recording::{
+use super::*;
+use crate::import::recording::{
     Answer, Body, Credentials, Header, Key, Origin, PageFind, Part, Piece, Reference, Text,
 };
-use super::*;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 

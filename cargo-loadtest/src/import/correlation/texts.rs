@@ -1,10 +1,10 @@
 //! Texts that a journey knows when it reads a page: names that it sent before.
 
-use super::super::recording::Text;
-use super::super::text::find_pair;
 use super::LISTS;
 use super::kind::{ValueKind, kind};
 use super::request::{Form, ValuePlace};
+use crate::import::recording::Text;
+use crate::import::text::find_pair;
 use loadtest::Page;
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! The arguments of curl: options and their values.
 
-use super::super::shell::ShellWord;
-use super::super::source::{Mistake, Note, Span};
 use super::options::{self, CurlOption, OPTIONS, OptionEffect};
+use crate::import::shell::ShellWord;
+use crate::import::source::{Mistake, Note, Span};
 use crate::suggestion::find_similar;
 
 /// Options of `Invoke-WebRequest`, which PowerShell also calls `curl`.

@@ -1,6 +1,6 @@
 //! Files that a command names, which are read where that is permitted, and the data that options take from them.
 
-use super::super::source::{Mistake, Span};
+use crate::import::source::{Mistake, Span};
 use std::path::{Path, PathBuf};
 use url::form_urlencoded::byte_serialize;
 

@@ -1,9 +1,9 @@
 //! The parts of `-F`.
 
-use super::super::recording::Part;
-use super::super::shell::ShellVariables;
-use super::super::source::{Mistake, Span};
 use super::files::DataSource;
+use crate::import::recording::Part;
+use crate::import::shell::ShellVariables;
+use crate::import::source::{Mistake, Span};
 
 /// Types that curl takes files for, by the ends of their names.
 const FILE_TYPES: [(&str, &str); 10] = [

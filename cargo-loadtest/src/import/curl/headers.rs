@@ -1,11 +1,11 @@
 //! The headers of a request: those of the command, and those that curl adds.
 
-use super::super::recording::{BOUNDARY, Body, Credentials, Exchange, Header};
-use super::super::shell::ShellVariables;
-use super::super::source::{Mistake, Note, Span};
-use super::super::text::{URL_ENCODED, is_token, percent_decode};
 use super::cookies;
 use super::request::RequestDraft;
+use crate::import::recording::{BOUNDARY, Body, Credentials, Exchange, Header};
+use crate::import::shell::ShellVariables;
+use crate::import::source::{Mistake, Note, Span};
+use crate::import::text::{URL_ENCODED, is_token, percent_decode};
 use jiff::Timestamp;
 use url::Url;
 

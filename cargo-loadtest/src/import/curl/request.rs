@@ -1,15 +1,15 @@
 //! The requests of the options of a command.
 
-use super::super::recording::{Body, EVENTS, EventStream, Exchange, Http, Part, Recording, Text};
-use super::super::shell::{ShellCommand, ShellVariables};
-use super::super::source::{Mistake, Span};
-use super::super::text::is_token;
 use super::arguments::{self, CurlSetting};
 use super::files::DataSource;
 use super::headers::OwnHeader;
 use super::options::OptionEffect;
 use super::url::{append_query, expand_set, parse_url};
 use super::{PermittedFiles, form};
+use crate::import::recording::{Body, EVENTS, EventStream, Exchange, Http, Part, Recording, Text};
+use crate::import::shell::{ShellCommand, ShellVariables};
+use crate::import::source::{Mistake, Span};
+use crate::import::text::is_token;
 use std::time::Duration;
 use url::{Position, Url};
 

@@ -1,8 +1,8 @@
-use super::super::recording::{
+use super::*;
+use crate::import::recording::{
     BOUNDARY, Body, Exchange, Http, Piece, Text, encode_basic, encode_multipart,
 };
-use super::super::source::Note;
-use super::*;
+use crate::import::source::Note;
 use proptest::prelude::*;
 use serde::Deserialize;
 

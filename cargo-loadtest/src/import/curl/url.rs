@@ -1,6 +1,6 @@
 //! URLs as curl reads them: with or without a scheme.
 
-use super::super::source::{Mistake, Span};
+use crate::import::source::{Mistake, Span};
 use url::Url;
 
 /// Returns the URLs that curl makes of one with a set: `/a` and `/b` of `/{a,b}`.

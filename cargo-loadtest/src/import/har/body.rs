@@ -1,11 +1,11 @@
 //! Reads the bodies of requests and answers.
 
-use super::super::document::Node;
-use super::super::recording::{BOUNDARY, Body, Part, Text};
-use super::super::source::Note;
-use super::super::text::URL_ENCODED;
 use super::entry::HarEntry;
 use super::multipart::{find_boundary, parse_parts};
+use crate::import::document::Node;
+use crate::import::recording::{BOUNDARY, Body, Part, Text};
+use crate::import::source::Note;
+use crate::import::text::URL_ENCODED;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 
 /// Largest body of an answer that is kept, in bytes.

@@ -1,12 +1,12 @@
 //! Separates cookies that virtual users get from answers from those that a `cookie` header has to carry.
 
-use super::super::naming::unique;
-use super::super::recording::{Secret, Text};
-use super::super::secrets::{is_secret_value, variable};
-use super::super::source::Note;
-use super::super::text::quote_name;
 use super::entry::HarEntry;
 use super::kinds::is_listed;
+use crate::import::naming::unique;
+use crate::import::recording::{Secret, Text};
+use crate::import::secrets::{is_secret_value, variable};
+use crate::import::source::Note;
+use crate::import::text::quote_name;
 use std::collections::{HashMap, HashSet};
 
 /// The longest word that is no secret.

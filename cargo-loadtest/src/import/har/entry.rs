@@ -1,11 +1,11 @@
 //! Entries of an archive, read leniently: a value of an unexpected type counts as missing.
 
-use super::super::document::Node;
-use super::super::recording::{Dropped, EVENTS};
-use super::super::source::{Note, Span};
-use super::super::text::{find_pair, is_token, truncate};
 use super::times::{parse_moment, read_duration};
 use crate::console::clean;
+use crate::import::document::Node;
+use crate::import::recording::{Dropped, EVENTS};
+use crate::import::source::{Note, Span};
+use crate::import::text::{find_pair, is_token, truncate};
 use url::{Position, Url};
 
 /// Longest request line that is shown, in characters.

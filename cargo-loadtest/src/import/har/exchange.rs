@@ -1,12 +1,12 @@
 //! Makes the exchange of an entry: the request to send, and the answer to expect.
 
-use super::super::recording::{Answer, EventStream, Exchange, Header, Text};
-use super::super::source::Note;
 use super::body::{read_answer_body, read_request_body};
 use super::entry::HarEntry;
 use super::headers::select_headers;
 use super::kinds::EntryKind;
 use super::socket::read_socket;
+use crate::import::recording::{Answer, EventStream, Exchange, Header, Text};
+use crate::import::source::Note;
 use url::Url;
 
 /// Reads an entry of a kind. `cookie` is the header that its request needs; `has_answers` is false for a list of requests that were

@@ -1,9 +1,9 @@
 //! Selects the request headers that belong to the application, not to the browser or the connection.
 
-use super::super::recording::{Credentials, Header, Text};
-use super::super::text::percent_decode;
 use super::entry::HarEntry;
 use super::kinds::is_listed;
+use crate::import::recording::{Credentials, Header, Text};
+use crate::import::text::percent_decode;
 
 /// Types of forms that a page of any site can send; servers then compare `origin`.
 const FORM_TYPES: [&str; 3] = [

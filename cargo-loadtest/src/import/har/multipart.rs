@@ -2,7 +2,7 @@
 //!
 //! Anything unusual is sent as the bytes that were recorded.
 
-use super::super::recording::{Part, Text};
+use crate::import::recording::{Part, Text};
 
 /// Returns the boundary that a `content-type` names.
 pub(super) fn find_boundary(content_type: &str) -> Option<&str> {

@@ -1,13 +1,13 @@
 //! The entries of an archive: where they are, their order in time, which are kept, and why none is.
 
-use super::super::document::{self, Node};
-use super::super::recording::Dropped;
-use super::super::source::{Mistake, Note};
-use super::super::text::most_frequent;
 use super::HarOptions;
 use super::entry::HarEntry;
 use super::hosts::HostFilter;
 use super::kinds::EntryKind;
+use crate::import::document::{self, Node};
+use crate::import::recording::Dropped;
+use crate::import::source::{Mistake, Note};
+use crate::import::text::most_frequent;
 use std::collections::{BTreeMap, HashSet};
 
 const CACHED: &str = "answered by the browser itself, without a server";

@@ -1,8 +1,8 @@
 //! Reads the messages of a WebSocket, as browsers record them in `_webSocketMessages`.
 
-use super::super::document::Node;
-use super::super::recording::{Socket, SocketMessage, Text, is_json};
 use super::entry::HarEntry;
+use crate::import::document::Node;
+use crate::import::recording::{Socket, SocketMessage, Text, is_json};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use std::time::Duration;
 

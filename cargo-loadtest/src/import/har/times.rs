@@ -1,7 +1,7 @@
 //! Times of entries, and the pauses between them as think time.
 
-use super::super::document::Node;
 use super::TimedExchange;
+use crate::import::document::Node;
 use jiff::Timestamp;
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! Credentials of a request, of its folders and of the collection.
 
-use super::super::document::Node;
-use super::super::recording::{Credentials, Exchange, Header, Text};
-use super::super::text::{form_encode, is_token};
 use super::ItemReader;
 use super::environment::value_text;
 use super::variables::split_variables;
+use crate::import::document::Node;
+use crate::import::recording::{Credentials, Exchange, Header, Text};
+use crate::import::text::{form_encode, is_token};
 
 /// Secret parameters.
 const SECRET: [&str; 6] = [

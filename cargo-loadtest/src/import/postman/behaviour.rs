@@ -1,8 +1,8 @@
 //! Settings of a request or its folders: `protocolProfileBehavior`, a proxy, a certificate.
 
-use super::super::document::Node;
-use super::super::recording::Exchange;
 use super::CollectionReader;
+use crate::import::document::Node;
+use crate::import::recording::Exchange;
 
 /// Most redirects that can be followed.
 const MOST_REDIRECTS: u32 = 50;

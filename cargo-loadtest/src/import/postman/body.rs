@@ -1,12 +1,12 @@
 //! Bodies of every kind, and the type that goes without saying with each.
 
-use super::super::document::Node;
-use super::super::recording::{BOUNDARY, Body, Part, Text, is_json};
-use super::super::text::{escape_json, form_encode};
 use super::ItemReader;
 use super::dynamic;
 use super::environment::{is_disabled, name_place, value_text};
 use super::variables::find_variable;
+use crate::import::document::Node;
+use crate::import::recording::{BOUNDARY, Body, Part, Text, is_json};
+use crate::import::text::{escape_json, form_encode};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use std::collections::BTreeSet;

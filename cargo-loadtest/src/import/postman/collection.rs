@@ -1,8 +1,8 @@
 //! The folders and requests of a collection.
 
-use super::super::document::{self, Node};
-use super::super::source::{Mistake, Note, Span};
 use super::environment::{VariableLayer, read_layer};
+use crate::import::document::{self, Node};
+use crate::import::source::{Mistake, Note, Span};
 
 /// A folder; the first is the collection itself.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Variables with their values, as a collection, a folder or an exported environment lists them.
 
-use super::super::document::{self, Node};
-use super::super::source::{Input, Mistake, Span};
+use crate::import::document::{self, Node};
+use crate::import::source::{Input, Mistake, Span};
 use std::collections::HashMap;
 
 /// The variables of one place, by name.

@@ -1,10 +1,10 @@
 //! Selects requests, and groups them into scenarios.
 
-use super::super::document::Node;
-use super::super::recording::{Group, Recording};
-use super::super::source::{Mistake, Note};
 use super::collection::{PostmanCollection, item_place};
 use super::request::read_description;
+use crate::import::document::Node;
+use crate::import::recording::{Group, Recording};
+use crate::import::source::{Mistake, Note};
 use crate::suggestion::{find_similar, join_names};
 use std::collections::HashMap;
 

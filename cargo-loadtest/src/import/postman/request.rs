@@ -1,12 +1,12 @@
 //! One request: method, URL, headers, credentials and body.
 
-use super::super::document::Node;
-use super::super::recording::{Answer, Body, Exchange, Header, Piece, Text};
-use super::super::text::is_token;
 use super::behaviour::{apply_settings, find_setting};
 use super::collection::{PostmanCollection, RequestItem};
 use super::environment::{is_disabled, name_place, value_text};
 use super::{ItemReader, auth, body, dynamic, url};
+use crate::import::document::Node;
+use crate::import::recording::{Answer, Body, Exchange, Header, Piece, Text};
+use crate::import::text::is_token;
 
 /// Methods whose body Postman sends only with `disableBodyPruning`.
 const WITHOUT_BODY: [&str; 6] = ["GET", "HEAD", "COPY", "PURGE", "UNLOCK", "VIEW"];

@@ -1,13 +1,13 @@
 //! URLs: as a text, or in parts; with variables anywhere.
 
-use super::super::document::Node;
-use super::super::migration::{parse_origin, split_authority, split_credentials};
-use super::super::recording::{Credentials, Piece, SOMEWHERE, Text};
-use super::super::source::Span;
-use super::super::text::percent_encode;
 use super::environment::{is_disabled, value_text};
 use super::variables::find_variable;
 use super::{ItemReader, dynamic};
+use crate::import::document::Node;
+use crate::import::migration::{parse_origin, split_authority, split_credentials};
+use crate::import::recording::{Credentials, Piece, SOMEWHERE, Text};
+use crate::import::source::Span;
+use crate::import::text::percent_encode;
 use std::fmt::Write as _;
 
 /// Letters that a query cannot have.

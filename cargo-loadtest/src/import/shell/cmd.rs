@@ -1,10 +1,10 @@
 //! Text for the command prompt of Windows: first `^`, `%NAME%` and what separates commands, then the words as
 //! programs of Windows split them.
 
-use super::super::source::Mistake;
 use super::{
     ShellCommand, ShellVariables, ShellWord, check_program, leading_name, line_end, never_closed,
 };
+use crate::import::source::Mistake;
 
 /// A byte of a command line, and its place in the text.
 type PlacedByte = (u8, usize);

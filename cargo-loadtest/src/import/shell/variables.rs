@@ -1,7 +1,7 @@
 //! Variables that a text sets, or that the environment has.
 
-use super::super::recording::{Piece, Secret, Text};
-use super::super::source::{Mistake, Span};
+use crate::import::recording::{Piece, Secret, Text};
+use crate::import::source::{Mistake, Span};
 use std::collections::HashMap;
 
 /// Looks up an environment variable.

@@ -2,8 +2,8 @@
 //!
 //! Fields of histograms are those of the interval: quantiles of several intervals cannot be averaged.
 
-use super::super::interval::{Interval, SeriesValue};
 use super::{HttpTarget, Sent, Sink};
+use crate::telemetry::interval::{Interval, SeriesValue};
 use std::fmt::Write as _;
 
 /// Writes lines to a server.

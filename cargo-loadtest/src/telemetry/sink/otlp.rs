@@ -1,17 +1,19 @@
 //! OTLP over HTTP, as protobuf or JSON: sums, gauges and exponential histograms.
 
-use super::super::family::{Family, FamilyKind};
-use super::super::histogram::ZERO_SECONDS;
-use super::super::interval::{self, FamilySeries, Interval, Labels, Series, SeriesValue, Times};
-use super::super::spans::SpanBatch;
-use super::super::wire::otlp::{
+use super::otlp_spans::encode_spans;
+use super::{HttpTarget, Sent, Sink};
+use crate::config::{OtlpEncoding, Temporality};
+use crate::telemetry::family::{Family, FamilyKind};
+use crate::telemetry::histogram::ZERO_SECONDS;
+use crate::telemetry::interval::{
+    self, FamilySeries, Interval, Labels, Series, SeriesValue, Times,
+};
+use crate::telemetry::spans::SpanBatch;
+use crate::telemetry::wire::otlp::{
     AnyValue, Buckets, Exemplar, ExponentialHistogram, ExponentialHistogramDataPoint,
     ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge, InstrumentationScope,
     KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
-use super::otlp_spans::encode_spans;
-use super::{HttpTarget, Sent, Sink};
-use crate::config::{OtlpEncoding, Temporality};
 use jiff::Timestamp;
 use prost::Message;
 use serde::Serialize;

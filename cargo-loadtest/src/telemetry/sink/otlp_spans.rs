@@ -1,11 +1,11 @@
 //! Spans of sampled journeys as OTLP: a journey, its steps, their requests. No URL, header or body is told.
 
-use super::super::spans::{SpanBatch, StepFacts};
-use super::super::wire::otlp::{AnyValue, InstrumentationScope, KeyValue, Resource};
-use super::super::wire::otlp_trace::{
+use super::otlp::attributes;
+use crate::telemetry::spans::{SpanBatch, StepFacts};
+use crate::telemetry::wire::otlp::{AnyValue, InstrumentationScope, KeyValue, Resource};
+use crate::telemetry::wire::otlp_trace::{
     Event, ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, Status,
 };
-use super::otlp::attributes;
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::protocol::{TracedJourney, TracedOutcome, TracedRequest, TracedStep};
 use loadtest_model::trace::{SpanId, TraceId};

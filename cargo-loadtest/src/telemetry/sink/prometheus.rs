@@ -2,10 +2,10 @@
 //!
 //! A scrape sees the last whole second. Nothing that a client sends is used but the path and the format it accepts.
 
-use super::super::family::{FAMILIES, Family, FamilyKind};
-use super::super::interval::{Interval, SeriesValue, Times};
-use super::super::queue::DeliveryCounts;
 use crate::export::openmetrics::{MetricsText, TextFormat};
+use crate::telemetry::family::{FAMILIES, Family, FamilyKind};
+use crate::telemetry::interval::{Interval, SeriesValue, Times};
+use crate::telemetry::queue::DeliveryCounts;
 use loadtest_model::display::format_counted;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -25,7 +25,7 @@ const MOST_HEAD: u64 = 8 * 1_024;
 const HEALTHY: &str = "healthy\n";
 
 /// The page that scrapes see.
-pub(in super::super) struct ScrapePage {
+pub(in crate::telemetry) struct ScrapePage {
     address: SocketAddr,
     linger: Duration,
     state: Mutex<PageState>,
@@ -50,7 +50,7 @@ impl ScrapePage {
     ///
     /// # Errors
     /// When there is no thread.
-    pub(in super::super) fn serve(
+    pub(in crate::telemetry) fn serve(
         listener: TcpListener,
         linger: Option<Duration>,
     ) -> io::Result<Arc<Self>> {
@@ -71,13 +71,13 @@ impl ScrapePage {
     }
 
     /// Shows an interval from now on.
-    pub(in super::super) fn show(&self, interval: &Arc<Interval>) {
+    pub(in crate::telemetry) fn show(&self, interval: &Arc<Interval>) {
         let mut state = self.lock();
         state.newest.insert(interval.scenario, Arc::clone(interval));
     }
 
     /// Says that nothing more comes. Returns what is waited for.
-    pub(in super::super) fn close(&self) -> Option<String> {
+    pub(in crate::telemetry) fn close(&self) -> Option<String> {
         let mut state = self.lock();
         state.is_closed = true;
         let waits = !self.linger.is_zero() && !state.newest.is_empty();
@@ -90,20 +90,20 @@ impl ScrapePage {
     }
 
     /// Returns true once the last figures were scraped, or nobody wants them for so long.
-    pub(in super::super) fn is_over(&self, waited: Duration) -> bool {
+    pub(in crate::telemetry) fn is_over(&self, waited: Duration) -> bool {
         let state = self.lock();
         state.newest.is_empty() || state.is_scraped || waited >= self.linger
     }
 
     /// Takes no more connections.
-    pub(in super::super) fn stop(&self) {
+    pub(in crate::telemetry) fn stop(&self) {
         self.lock().is_over = true;
         // The listener waits for a connection.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
     }
 
     /// Returns what became of it, also in words.
-    pub(in super::super) fn outcome(&self) -> (DeliveryCounts, String) {
+    pub(in crate::telemetry) fn outcome(&self) -> (DeliveryCounts, String) {
         let state = self.lock();
         let counts = DeliveryCounts {
             offered: state.scrapes,
@@ -231,7 +231,7 @@ fn choose_format(head: &str) -> (TextFormat, &'static str) {
 }
 
 /// Returns the page of several scenarios.
-pub(in super::super) fn encode_intervals(
+pub(in crate::telemetry) fn encode_intervals(
     intervals: &[Arc<Interval>],
     format: TextFormat,
 ) -> String {
@@ -291,7 +291,7 @@ pub(in super::super) fn encode_intervals(
 
 impl Times {
     /// The classic buckets with their labels, that of all at the end.
-    pub(in super::super) fn all_buckets(&self) -> impl Iterator<Item = (String, u64)> {
+    pub(in crate::telemetry) fn all_buckets(&self) -> impl Iterator<Item = (String, u64)> {
         let classic = self.classic.iter();
         let classic = classic.map(|(limit, count)| (format_boundary(*limit), *count));
         classic.chain([("+Inf".to_owned(), self.count)])

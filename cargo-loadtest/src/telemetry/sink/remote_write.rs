@@ -3,14 +3,14 @@
 //! A new series begins with a 0 a second before, so that `increase` misses nothing; a series that ends has a stale
 //! marker, so that no chart draws it on.
 
-use super::super::family::{Family, FamilyKind};
-use super::super::histogram::ZERO_SECONDS;
-use super::super::interval::{Exemplar, Interval, Labels, Series, SeriesValue, Times};
-use super::super::wire::prometheus::{
-    self as wire, BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest,
-};
 use super::{HttpTarget, Sent, Sink};
 use crate::config::HistogramForm;
+use crate::telemetry::family::{Family, FamilyKind};
+use crate::telemetry::histogram::ZERO_SECONDS;
+use crate::telemetry::interval::{Exemplar, Interval, Labels, Series, SeriesValue, Times};
+use crate::telemetry::wire::prometheus::{
+    self as wire, BucketSpan, Histogram, Label, MetricMetadata, Sample, TimeSeries, WriteRequest,
+};
 use prost::Message as _;
 use std::collections::{HashMap, HashSet};
 

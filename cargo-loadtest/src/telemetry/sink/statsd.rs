@@ -1,10 +1,10 @@
 //! Datagrams of `StatsD` in three dialects: counts of the interval, and quantiles as gauges.
 
-use super::super::family::FamilyKind;
-use super::super::interval::{Interval, Series, SeriesValue};
 use super::datagram::DatagramTarget;
 use super::{Sent, Sink};
 use crate::config::StatsdDialect;
+use crate::telemetry::family::FamilyKind;
+use crate::telemetry::interval::{Interval, Series, SeriesValue};
 use std::fmt::Write as _;
 
 /// Sends datagrams.

@@ -1,11 +1,11 @@
 //! Queues: what is delivered, what is lost, and what ends a sink.
 
-use super::super::interval::Interval;
-use super::super::queue::{DeliveryCounts, SinkQueue};
-use super::super::sink::{Sent, Sink};
 use super::{frame, intervals, settings};
 use crate::access::AccessHeaders;
 use crate::session::sample;
+use crate::telemetry::interval::Interval;
+use crate::telemetry::queue::{DeliveryCounts, SinkQueue};
+use crate::telemetry::sink::{Sent, Sink};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;

@@ -1,12 +1,12 @@
 //! The bytes that sinks send.
 
-use super::super::interval::Interval;
-use super::super::sink::prometheus::encode_intervals;
-use super::super::sink::{influx, json, statsd};
 use super::{intervals, settings, two_seconds};
 use crate::config::StatsdDialect;
 use crate::export::openmetrics::TextFormat;
 use crate::session::sample;
+use crate::telemetry::interval::Interval;
+use crate::telemetry::sink::prometheus::encode_intervals;
+use crate::telemetry::sink::{influx, json, statsd};
 use loadtest_model::metrics::{Frame, GaugeTally};
 use std::sync::Arc;
 
@@ -160,9 +160,9 @@ fn what_a_label_holds_cannot_leave_it() {
 
 #[cfg(feature = "telemetry")]
 mod protobuf {
-    use super::super::super::sink::{otlp, remote_write};
     use super::*;
     use crate::config::{HistogramForm, Temporality};
+    use crate::telemetry::sink::{otlp, remote_write};
 
     /// The messages as text.
     pub(super) fn texts(interval: &Interval) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! What the compiler says of a file: its messages, each at the option or step that it is about.
 
-use super::super::command::RunningCommand;
-use super::super::dashboard::Dashboard;
-use super::super::guard::SECRET_VARIABLE;
 use crate::error::Error;
+use crate::ui::command::RunningCommand;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::guard::SECRET_VARIABLE;
 use crate::workspace::{cargo_check, folder};
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticSpan};

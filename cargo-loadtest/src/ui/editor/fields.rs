@@ -1,10 +1,10 @@
 //! The fields of options: their names, and the changes that a sent form asks for.
 
-use super::super::request::Fields;
 use crate::source::{
     Edit, Field, FieldValue, OfferedOption, OptionEdit, OptionSource, OptionValue, ParameterList,
     PartSource, Role, ScenarioSource, is_repeated, offered_options,
 };
+use crate::ui::request::Fields;
 
 /// An option in a form: `prefix` begins the names of its fields.
 #[derive(Debug)]

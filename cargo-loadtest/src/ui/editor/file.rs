@@ -1,10 +1,10 @@
 //! The file of a scenario: which it is, and where the scenario stands in it.
 
-use super::super::dashboard::Dashboard;
 use super::sources::list_sources;
 use crate::commands::duplicate::find_source;
 use crate::error::Error;
 use crate::source::{FileSource, ScenarioSource, read_source};
+use crate::ui::dashboard::Dashboard;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 

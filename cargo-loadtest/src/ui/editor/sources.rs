@@ -1,10 +1,10 @@
 //! The scenarios of the load tests as their sources have them, before the compiler has seen them.
 
-use super::super::dashboard::Dashboard;
 use super::check::SourceCheck;
 use crate::source::{
     FileSource, OptionValue, Role, ScenarioSource, find_module_files, read_source,
 };
+use crate::ui::dashboard::Dashboard;
 use crate::workspace::LoadTest;
 use std::path::{Path, PathBuf};
 

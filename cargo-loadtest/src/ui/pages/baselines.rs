@@ -1,13 +1,13 @@
 //! The baselines and their runs.
 
-use super::super::dashboard::Dashboard;
-use super::super::frame::Content;
-use super::super::frame::Section;
-use super::super::route::Route;
 use super::text::render_time;
 use crate::baselines::{BaselineRun, Baselines};
 use crate::error::Error;
 use crate::policy::Action;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::Content;
+use crate::ui::frame::Section;
+use crate::ui::route::Route;
 use loadtest_model::display;
 use maud::html;
 

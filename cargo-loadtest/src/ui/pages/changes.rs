@@ -1,13 +1,13 @@
 //! What the forms of pages do: each is a command of this program, or a word to the run under way.
 
-use super::super::answer::Answer;
-use super::super::dashboard::{Dashboard, Flags, Journey};
-use super::super::editor::find_scenario;
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::load::{EnteredLoad, check_load, collect_flags};
 use super::{edit, journey, scenario, scenarios};
 use crate::error::Error;
+use crate::ui::answer::Answer;
+use crate::ui::dashboard::{Dashboard, Flags, Journey};
+use crate::ui::editor::find_scenario;
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use std::sync::Arc;
 
 /// Does what a form asks for, and leads to the page that shows the result.

@@ -1,9 +1,5 @@
 //! Two runs, or a baseline and a run, beside each other.
 
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::text::{
     format_share, format_time, is_under_way, render_grade, render_run_link, render_time,
     render_verdict,
@@ -13,6 +9,10 @@ use crate::baselines::Baselines;
 use crate::commands::compare::compare_by_name;
 use crate::error::Error;
 use crate::export::html::sheet::render_section;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section};
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use maud::{Markup, html};
 
 /// The runs to choose from.

@@ -1,11 +1,11 @@
 //! What happened: runs, deliveries of webhooks, and what this dashboard did.
 
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
 use super::text::{render_run_link, render_time, render_verdict};
 use crate::archive::Entry;
 use crate::error::Error;
 use crate::notify::read_deliveries;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section};
 use maud::{Markup, html};
 
 /// The events that the page shows.

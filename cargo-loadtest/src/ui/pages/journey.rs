@@ -1,11 +1,11 @@
 //! One journey of a scenario: every request and answer.
 
-use super::super::dashboard::{Dashboard, Flags, Journey};
-use super::super::frame::{Content, Section};
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::text::render_output;
 use crate::policy::Action;
+use crate::ui::dashboard::{Dashboard, Flags, Journey};
+use crate::ui::frame::{Content, Section};
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use loadtest_model::display;
 use loadtest_model::protocol::{
     DebugAnswer, DebugCall, DebugEvent, DebugExchange, DebugHop, DebugMessages, DebugOperation,

@@ -1,9 +1,9 @@
 //! The fields of the load of a run: what was entered, and what `run` would refuse.
 
-use super::super::dashboard::Dashboard;
-use super::super::request::Fields;
 use crate::cli::{self, Command};
 use crate::commands::run::find_override_mistake;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::request::Fields;
 use clap::error::{ContextKind, ErrorKind};
 use loadtest_model::plan::{GradingDefaults, LoadOption, Overrides, Plan, PlanError};
 use maud::{Markup, html};

@@ -1,14 +1,14 @@
 //! Runs that are deleted: first shown with what goes, then gone.
 
-use super::super::answer::Answer;
-use super::super::dashboard::Dashboard;
-use super::super::frame::Section;
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::text::render_run_link;
 use crate::baselines::Baselines;
 use crate::error::Error;
 use crate::store::RunFolder;
+use crate::ui::answer::Answer;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::Section;
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use loadtest_model::display;
 use maud::{Markup, html};
 

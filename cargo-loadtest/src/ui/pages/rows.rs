@@ -1,9 +1,9 @@
 //! The rows of the list of scenarios: from the compiled load tests, from their sources, and from runs.
 
-use super::super::dashboard::Dashboard;
-use super::super::editor::SourceScenario;
 use super::text::is_under_way;
 use crate::archive::{Archive, Entry, ScenarioHistory};
+use crate::ui::dashboard::Dashboard;
+use crate::ui::editor::SourceScenario;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,5 @@
 //! One run: its report, or what is known of it while it goes on.
 
-use super::super::answer::Answer;
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
-use super::super::live;
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::removal::render_removal;
 use super::text::render_time;
 use crate::baselines::Baselines;
@@ -14,6 +8,12 @@ use crate::export::Format;
 use crate::export::html::render_report;
 use crate::policy::Action;
 use crate::store::{Measured, RunFolder};
+use crate::ui::answer::Answer;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section};
+use crate::ui::live;
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use jiff::Timestamp;
 use loadtest_model::card::{Card, Report, Setting, Verdict};
 use maud::{Markup, html};

@@ -1,9 +1,5 @@
 //! All runs, the newest first.
 
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::removal::render_removal;
 use super::scenario::render_choice;
 use super::text::{
@@ -13,6 +9,10 @@ use super::text::{
 use crate::archive::Entry;
 use crate::error::Error;
 use crate::policy::Action;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section};
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use loadtest_model::display;
 use maud::{Markup, html};
 

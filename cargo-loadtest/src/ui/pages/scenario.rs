@@ -1,10 +1,5 @@
 //! One scenario: what it declares, its runs by version, and the buttons that run it.
 
-use super::super::dashboard::Dashboard;
-use super::super::editor::find_scenario;
-use super::super::frame::{Content, Section};
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::load::{EnteredLoad, render_load};
 use super::scenarios::plan;
 use super::text::{
@@ -15,6 +10,11 @@ use crate::archive::{Entry, Row, ScenarioHistory, SettingHistory, VersionHistory
 use crate::commands::duplicate::find_source;
 use crate::error::Error;
 use crate::policy::Action;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::editor::find_scenario;
+use crate::ui::frame::{Content, Section};
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use maud::{Markup, html};

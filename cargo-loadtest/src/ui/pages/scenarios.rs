@@ -1,11 +1,5 @@
 //! The scenarios of the workspace: what each does, how its last runs went, and the form that runs them.
 
-use super::super::dashboard::{Dashboard, Flags};
-use super::super::editor::list_sources;
-use super::super::frame::{Content, Section};
-use super::super::listing::Listing;
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::load::{EnteredLoad, render_load};
 use super::rows::{Row, collect_rows, sort_rows};
 use super::text::{
@@ -15,6 +9,12 @@ use super::text::{
 use crate::archive::Entry;
 use crate::error::Error;
 use crate::policy::Action;
+use crate::ui::dashboard::{Dashboard, Flags};
+use crate::ui::editor::list_sources;
+use crate::ui::frame::{Content, Section};
+use crate::ui::listing::Listing;
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use loadtest_model::display;
 use maud::{Markup, html};
 use std::sync::Arc;

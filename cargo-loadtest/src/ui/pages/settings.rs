@@ -1,9 +1,9 @@
 //! The effective configuration, and where each value comes from.
 
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
 use crate::commands::config::describe_tables;
 use crate::error::Error;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section};
 use maud::html;
 
 /// The editors that places in source can lead to, by the schemes of their addresses.

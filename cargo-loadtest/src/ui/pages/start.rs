@@ -1,12 +1,12 @@
 //! The page of a run that is being built or waits.
 
-use super::super::answer::Answer;
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section};
-use super::super::notices;
-use super::super::request::Fields;
-use super::super::route::Route;
 use super::text::render_output;
+use crate::ui::answer::Answer;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section};
+use crate::ui::notices;
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use maud::{Markup, html};
 
 /// The part of the page that changes.

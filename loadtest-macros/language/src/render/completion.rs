@@ -221,7 +221,7 @@ mod tests {
         let mut errors = MacroErrors::default();
         let options = proc_macro2::TokenStream::new();
         let resolved = crate::resolve::resolve_scenario(options, &function, &mut errors);
-        let code = super::super::render_scenario(&function, &resolved, errors).to_string();
+        let code = crate::render::render_scenario(&function, &resolved, errors).to_string();
         syn::parse_str::<syn::File>(&code).unwrap_or_else(|error| panic!("{error}\n{code}"));
         code.split(word).next().unwrap_or_default().to_owned()
     }

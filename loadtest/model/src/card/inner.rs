@@ -189,7 +189,7 @@ fn is_one(count: &u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Card, InnerRow, ThresholdRow, sample};
+    use crate::card::{Card, InnerRow, ThresholdRow, sample};
     use crate::definition::{Bound, Comparator, Letter, Metric, StreamDef, Subject, Threshold};
     use crate::metrics::{ErrorKind, StreamSample};
     use crate::plan::{GradingDefaults, ScopedThreshold};

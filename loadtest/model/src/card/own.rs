@@ -94,8 +94,8 @@ fn others_last<T>(rows: &BTreeMap<String, T>) -> impl Iterator<Item = (&String, 
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Card, sample};
     use super::OwnTally;
+    use crate::card::{Card, sample};
     use std::time::Duration;
 
     #[test]

@@ -152,8 +152,8 @@ fn find_row<'a, T: Default>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Tally;
     use super::*;
+    use crate::metrics::Tally;
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -1,8 +1,8 @@
 //! Observers of an iteration.
 
-use super::super::outcome::StepOutcome;
-use super::super::request_log::EndedCall;
 use crate::chain::RequestBuf;
+use crate::engine::outcome::StepOutcome;
+use crate::engine::request_log::EndedCall;
 use crate::transport::{Exchange, Failure, TranscriptLine};
 use loadtest_model::definition::Reads;
 use std::time::Duration;

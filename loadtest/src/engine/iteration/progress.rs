@@ -1,11 +1,11 @@
 //! The progress of an iteration, and its tally if it is cut off.
 
-use super::super::outcome::StepOutcome;
-use super::super::samples::SampledTraffic;
-use super::super::trace::JourneyTrace;
-use super::super::worker_state::WorkerState;
 use super::observer::IterationObserver;
 use super::step::StepContext;
+use crate::engine::outcome::StepOutcome;
+use crate::engine::samples::SampledTraffic;
+use crate::engine::trace::JourneyTrace;
+use crate::engine::worker_state::WorkerState;
 use http::StatusCode;
 use loadtest_model::definition::StepDef;
 use loadtest_model::metrics::{Cause, GroupSample, RootCause, SlowStep, micros};

@@ -1,11 +1,11 @@
 //! Steps that run `once`, and setups, whose values are stale: they run again, and so does a step that was refused for it.
 
-use super::super::request_loop::{AttemptEnd, AttemptSummary};
 use super::VirtualUser;
 use super::observer::IterationObserver;
 use super::placement::RequestPlacement;
 use super::progress::IterationProgress;
 use super::step::{StepBreak, StepContext};
+use crate::engine::request_loop::{AttemptEnd, AttemptSummary};
 use crate::transport::Transport;
 use loadtest_model::definition::ScenarioDef;
 use std::ops::ControlFlow;

@@ -1,10 +1,10 @@
 //! The raw samples of a journey: of the whole, of its steps, and of their requests.
 
-use super::super::outcome::StepOutcome;
-use super::super::samples::{SampleBuffer, SampledTraffic};
-use super::super::worker_state::WorkerState;
 use super::progress::StepTiming;
 use super::step::StepContext;
+use crate::engine::outcome::StepOutcome;
+use crate::engine::samples::{SampleBuffer, SampledTraffic};
+use crate::engine::worker_state::WorkerState;
 use crate::transport::{ErrorKind, Failure};
 use loadtest_model::metrics::micros;
 use loadtest_model::samples::{Sample, SampleKind};

@@ -1,14 +1,5 @@
 //! One step of an iteration: drawn, built, sent, checked and tallied.
 
-use super::super::outcome::{
-    StepOutcome, StepSample, dependency_tally, tally_failure, tally_not_sent, tally_without_request,
-};
-use super::super::request_log::{OwnWaits, RequestEntries, RequestLog, ShownOperation};
-use super::super::request_loop::{AttemptEnd, AttemptSummary, RequestLoop};
-use super::super::step_client::StepClient;
-use super::super::trace::JourneyTrace;
-use super::super::vu_guard::VuGuard;
-use super::super::worker_state::WorkerState;
 use super::VirtualUser;
 use super::observer::IterationObserver;
 use super::placement::RequestPlacement;
@@ -16,6 +7,15 @@ use super::progress::{IterationProgress, StepTiming};
 use super::renewal::expire_once;
 use super::sampled::SampledJourney;
 use crate::chain::{Halt, Http, Purpose, StepSender, Unmet, with_step_sender};
+use crate::engine::outcome::{
+    StepOutcome, StepSample, dependency_tally, tally_failure, tally_not_sent, tally_without_request,
+};
+use crate::engine::request_log::{OwnWaits, RequestEntries, RequestLog, ShownOperation};
+use crate::engine::request_loop::{AttemptEnd, AttemptSummary, RequestLoop};
+use crate::engine::step_client::StepClient;
+use crate::engine::trace::JourneyTrace;
+use crate::engine::vu_guard::VuGuard;
+use crate::engine::worker_state::WorkerState;
 use crate::transport::{Failure, Transport};
 use http::StatusCode;
 use loadtest_model::definition::StepDef;

@@ -8,10 +8,10 @@
 //! - a coding or an option of the connection has bytes over 127: hyper takes no notice of the whole line,
 //! - bytes follow the answer, which either may find out later than the other; here they always spoil it.
 
-use super::super::meter::{MAX_HEAD, Meter, MeteredStream, TransportStream};
-use super::super::request::{DefaultHeaders, OutgoingRequest, RequestSurroundings};
 use super::{Error, Http1};
 use crate::transport::RequestBuf;
+use crate::transport::meter::{MAX_HEAD, Meter, MeteredStream, TransportStream};
+use crate::transport::request::{DefaultHeaders, OutgoingRequest, RequestSurroundings};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};

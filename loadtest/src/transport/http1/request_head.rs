@@ -1,7 +1,7 @@
 //! The heads of requests (RFC 9112).
 
-use super::super::request::OutgoingRequest;
 use crate::transport::RequestBuf;
+use crate::transport::request::OutgoingRequest;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use loadtest_model::trace::TraceParent;
 use std::io::Write as _;
@@ -90,9 +90,9 @@ pub(super) fn list_ends_with(list: &[u8], word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::request::{DefaultHeaders, RequestSurroundings};
     use super::*;
     use crate::transport::RequestTarget;
+    use crate::transport::request::{DefaultHeaders, RequestSurroundings};
     use bytes::Bytes;
     use http::uri::PathAndQuery;
 

@@ -4,8 +4,8 @@
 //! windows, and what ends a connection. They differ on purpose where the server resets an answer without an error before
 //! its end: hyper takes what came for the whole.
 
-use super::super::meter::{MAX_BEFORE_HTTP2_HEAD, Meter, MeteredStream, TransportStream};
 use super::Http2;
+use crate::transport::meter::{MAX_BEFORE_HTTP2_HEAD, Meter, MeteredStream, TransportStream};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};

@@ -1,9 +1,9 @@
 //! The names of what goes wrong over HTTP/3.
 
-use super::super::connection::ConnectionEnd;
-use super::super::error_mapping;
-use super::super::meter::MAX_HEAD;
-use super::super::{ErrorKind, Failure};
+use crate::transport::connection::ConnectionEnd;
+use crate::transport::error_mapping;
+use crate::transport::meter::MAX_HEAD;
+use crate::transport::{ErrorKind, Failure};
 use h3::error::{Code, LocalError, StreamError};
 use quinn::ConnectionError;
 use rustls::{AlertDescription, CertificateError};

@@ -1,12 +1,12 @@
 //! A QUIC connection with a socket of its own, and what drives both.
 
-use super::super::failure::ConnectError;
-use super::super::meter::Meter;
-use super::super::tls::TlsConfig;
-use super::super::{ErrorKind, Failure};
 use super::failures::{self, Error};
 use super::socket::QuicSocket;
 use crate::targets::Host;
+use crate::transport::failure::ConnectError;
+use crate::transport::meter::Meter;
+use crate::transport::tls::TlsConfig;
+use crate::transport::{ErrorKind, Failure};
 use h3::error::StreamError;
 use quinn::{
     AsyncTimer, AsyncUdpSocket, ClientConfig, Endpoint, EndpointConfig, Runtime, TokioRuntime,

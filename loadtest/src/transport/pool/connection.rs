@@ -1,9 +1,9 @@
 //! A shared connection, and one request over it.
 
-use super::super::http2::{announced_length, poll_data};
-use super::super::meter::{LARGE_BODY, Meter};
 use super::StreamLease;
 use super::streams::StreamPermit;
+use crate::transport::http2::{announced_length, poll_data};
+use crate::transport::meter::{LARGE_BODY, Meter};
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use h2::{RecvStream, SendStream};

@@ -268,10 +268,10 @@ impl Drop for SocketTask {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Agreement;
-    use super::super::connection::{MAX_KEPT_MESSAGES, SocketMessage};
     use super::*;
     use crate::transport::meter::{MAX_HEAD, Meter, TransportStream};
+    use crate::transport::websocket::Agreement;
+    use crate::transport::websocket::connection::{MAX_KEPT_MESSAGES, SocketMessage};
     use crate::transport::{ErrorKind, Failure};
     use bytes::Bytes;
     use loadtest_model::definition::{AutomaticReply, Heartbeat, WebSocketDef};
@@ -610,7 +610,7 @@ mod tests {
                 .unwrap();
             for _ in 0..2 {
                 let (first, payload) = read_frame(&mut target).await;
-                let reply = super::super::deflate::compress(b"3");
+                let reply = crate::transport::websocket::deflate::compress(b"3");
                 assert_eq!((first, payload), (0xc1, reply), "compressed, as agreed");
             }
             let kept = connection.messages();

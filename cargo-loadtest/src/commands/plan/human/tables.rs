@@ -1,7 +1,7 @@
 //! The tables of a plan: the course of the load, and the steps.
 
-use super::super::outlook::{Bound, Phase};
-use super::super::{Prospect, words};
+use crate::commands::plan::outlook::{Bound, Phase};
+use crate::commands::plan::{Prospect, words};
 use crate::commands::weights::round_weight;
 use crate::export::terminal::Screen;
 use crate::export::terminal::table::{TextColumn, TextTable};

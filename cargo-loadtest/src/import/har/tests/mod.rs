@@ -5,8 +5,8 @@ mod between;
 mod fixtures;
 mod told;
 
-use super::super::recording::{Body, Exchange, Text};
 use super::*;
+use crate::import::recording::{Body, Exchange, Text};
 use serde_json::{Value, json};
 
 fn read(archive: &Value, options: &HarOptions) -> Result<Recording, Mistake> {

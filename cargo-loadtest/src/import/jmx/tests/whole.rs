@@ -1,7 +1,7 @@
 //! What holds for every plan: no request, no pause and no property of it is lost in silence.
 
-use super::super::element::{Element, Item, is_default, pair_items, read_plan};
 use super::*;
+use crate::import::jmx::element::{Element, Item, is_default, pair_items, read_plan};
 use std::time::Duration;
 
 const PARTS: &str = include_str!("../../../../../tests/fixtures/import/jmx/parts.jmx");

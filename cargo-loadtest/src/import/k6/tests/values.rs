@@ -163,7 +163,7 @@ fn bodies_and_parameters_are_those_of_the_script() {
     );
     assert_eq!(
         sent.body,
-        super::super::super::recording::Body::Text("a+b=c%26d&list=1&list=2".into())
+        crate::import::recording::Body::Text("a+b=c%26d&list=1&list=2".into())
     );
     assert_eq!(sent.header("cookie").unwrap().as_literal(), Some("c=d"));
     assert_eq!(sent.timeout.unwrap().as_secs(), 90);

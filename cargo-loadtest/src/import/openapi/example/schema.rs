@@ -9,7 +9,7 @@ const MOST_PARTS: usize = 64;
 
 /// Type of value that a schema allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum SchemaKind {
+pub(in crate::import::openapi) enum SchemaKind {
     Object,
     List,
     Text,
@@ -23,7 +23,7 @@ pub(in super::super) enum SchemaKind {
 
 /// A schema with its references, all of `allOf`, and the first of `oneOf` and `anyOf`.
 #[derive(Default)]
-pub(in super::super) struct MergedSchema<'a> {
+pub(in crate::import::openapi) struct MergedSchema<'a> {
     parts: Vec<&'a Node<'a>>,
     is_never: bool,
     has_no_alternative: bool,
@@ -31,7 +31,7 @@ pub(in super::super) struct MergedSchema<'a> {
 
 impl<'a> MergedSchema<'a> {
     /// Merges a schema. Avoids the alternatives in `avoided`.
-    pub(in super::super) fn new(
+    pub(in crate::import::openapi) fn new(
         document: &ApiDocument<'a>,
         schema: &'a Node<'a>,
         avoided: &[*const Node<'a>],
@@ -85,16 +85,16 @@ impl<'a> MergedSchema<'a> {
     }
 
     /// Returns a keyword; the nearest part wins.
-    pub(in super::super) fn get(&self, key: &str) -> Option<&'a Node<'a>> {
+    pub(in crate::import::openapi) fn get(&self, key: &str) -> Option<&'a Node<'a>> {
         self.parts.iter().find_map(|part| part.get(key))
     }
 
-    pub(in super::super) fn text_of(&self, key: &str) -> Option<&'a str> {
+    pub(in crate::import::openapi) fn text_of(&self, key: &str) -> Option<&'a str> {
         self.get(key)?.text()
     }
 
     /// Returns a value that the document gives.
-    pub(in super::super) fn example(&self) -> Option<&'a Node<'a>> {
+    pub(in crate::import::openapi) fn example(&self) -> Option<&'a Node<'a>> {
         let is_value = |node: &&'a Node<'a>| node.value != Value::Null;
         let get = |key| self.get(key).filter(is_value);
         let first = |key| {
@@ -125,7 +125,7 @@ impl<'a> MergedSchema<'a> {
     }
 
     /// Returns the properties of all parts; of several with a name the first.
-    pub(in super::super) fn properties(&self) -> Vec<(&'a str, &'a Node<'a>)> {
+    pub(in crate::import::openapi) fn properties(&self) -> Vec<(&'a str, &'a Node<'a>)> {
         let mut seen = HashSet::new();
         let properties = self.parts.iter().filter_map(|part| part.get("properties"));
         let properties = properties.flat_map(Node::fields);
@@ -144,7 +144,7 @@ impl<'a> MergedSchema<'a> {
     }
 
     /// Returns the names of optional properties without an example.
-    pub(in super::super) fn optional_without_example(&self) -> HashSet<&'a str> {
+    pub(in crate::import::openapi) fn optional_without_example(&self) -> HashSet<&'a str> {
         let (required, examples) = (self.required(), self.object_examples());
         let properties = self.properties().into_iter();
         let optional = properties.filter(|(name, property)| {
@@ -156,7 +156,7 @@ impl<'a> MergedSchema<'a> {
     }
 
     /// Returns whether only these values are allowed.
-    pub(in super::super) fn has_fixed_values(&self) -> bool {
+    pub(in crate::import::openapi) fn has_fixed_values(&self) -> bool {
         self.get("enum").is_some() || self.get("const").is_some()
     }
 
@@ -175,7 +175,7 @@ impl<'a> MergedSchema<'a> {
                 .all(|said| *said == name || *said == "null")
     }
 
-    pub(in super::super) fn kind(&self) -> SchemaKind {
+    pub(in crate::import::openapi) fn kind(&self) -> SchemaKind {
         if self.is_never {
             return SchemaKind::Never;
         }

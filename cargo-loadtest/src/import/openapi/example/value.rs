@@ -6,7 +6,7 @@ use crate::import::text::escape_json;
 
 /// A value of a request or an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(in super::super) enum ExampleValue {
+pub(in crate::import::openapi) enum ExampleValue {
     Null,
     Bool(bool),
     /// A number as JSON writes it.
@@ -20,7 +20,7 @@ pub(in super::super) enum ExampleValue {
 
 impl ExampleValue {
     /// Copies a value of the document.
-    pub(in super::super) fn from_node(node: &Node<'_>) -> Self {
+    pub(in crate::import::openapi) fn from_node(node: &Node<'_>) -> Self {
         match &node.value {
             Value::Null => Self::Null,
             Value::Bool(is_true) => Self::Bool(*is_true),
@@ -36,12 +36,12 @@ impl ExampleValue {
         }
     }
 
-    pub(in super::super) fn text(text: impl Into<Text>) -> Self {
+    pub(in crate::import::openapi) fn text(text: impl Into<Text>) -> Self {
         Self::Text(text.into())
     }
 
     /// Returns the fields of an object; none for other values.
-    pub(in super::super) fn fields(&self) -> &[(String, Self)] {
+    pub(in crate::import::openapi) fn fields(&self) -> &[(String, Self)] {
         match self {
             Self::Object(fields) => fields,
             _ => &[],
@@ -49,19 +49,19 @@ impl ExampleValue {
     }
 
     /// Returns the items of a list; none for other values.
-    pub(in super::super) fn items(&self) -> &[Self] {
+    pub(in crate::import::openapi) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
             _ => &[],
         }
     }
 
-    pub(in super::super) fn is_object(&self) -> bool {
+    pub(in crate::import::openapi) fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }
 
     /// Returns the text of a scalar.
-    pub(in super::super) fn scalar(&self) -> Option<Text> {
+    pub(in crate::import::openapi) fn scalar(&self) -> Option<Text> {
         match self {
             Self::Bool(is_true) => Some(Text::literal(is_true.to_string())),
             Self::Number(number) => Some(Text::literal(number.as_str())),
@@ -71,7 +71,7 @@ impl ExampleValue {
     }
 
     /// Returns the text of a scalar, and JSON of a list or an object.
-    pub(in super::super) fn to_text(&self) -> Text {
+    pub(in crate::import::openapi) fn to_text(&self) -> Text {
         match self {
             Self::Null => Text::default(),
             value => value.scalar().unwrap_or_else(|| value.to_json()),
@@ -79,7 +79,7 @@ impl ExampleValue {
     }
 
     /// Writes JSON without blanks, fields in their order.
-    pub(in super::super) fn to_json(&self) -> Text {
+    pub(in crate::import::openapi) fn to_json(&self) -> Text {
         match self {
             Self::Null => "null".into(),
             Self::Bool(_) | Self::Number(_) | Self::Bare(_) => self.to_text(),
@@ -96,7 +96,7 @@ impl ExampleValue {
     }
 
     /// Returns about how many bytes the value takes.
-    pub(in super::super) fn size(&self) -> usize {
+    pub(in crate::import::openapi) fn size(&self) -> usize {
         let items: usize = self.items().iter().map(Self::size).sum();
         let fields = self.fields().iter();
         let fields: usize = fields.map(|(name, value)| name.len() + value.size()).sum();

@@ -5,10 +5,10 @@ mod requests;
 mod told;
 mod variables;
 
-use super::super::recording::{
+use super::*;
+use crate::import::recording::{
     Body, Exchange, Key, Origin, Piece, RunValue, Text, encode_multipart,
 };
-use super::*;
 use std::fmt::Write as _;
 
 const SHOP: &str = include_str!("../../../../../tests/fixtures/import/postman/shop.json");

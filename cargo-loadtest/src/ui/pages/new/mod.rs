@@ -3,14 +3,14 @@
 mod import;
 mod scenario;
 
-use super::super::answer::Answer;
-use super::super::dashboard::Dashboard;
-use super::super::frame::{Content, Section, render_page};
-use super::super::request::Fields;
-use super::super::route::Route;
 use crate::error::Error;
 use crate::policy::Action;
 use crate::source::RefusedField;
+use crate::ui::answer::Answer;
+use crate::ui::dashboard::Dashboard;
+use crate::ui::frame::{Content, Section, render_page};
+use crate::ui::request::Fields;
+use crate::ui::route::Route;
 use crate::workspace::LoadTest;
 use maud::{Markup, html};
 
