@@ -11,10 +11,10 @@ static OF_PROCESS: OnceLock<Interrupts> = OnceLock::new();
 
 /// Counts the requests to stop.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupts(Arc<State>);
+pub(crate) struct Interrupts(Arc<InterruptState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct InterruptState {
     count: AtomicU32,
     /// True if nothing needs to end in order, so that the first request ends the program.
     ends_program: AtomicBool,

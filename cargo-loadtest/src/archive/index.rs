@@ -24,12 +24,12 @@ const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
 #[derive(Debug)]
 pub(crate) struct Index {
     path: PathBuf,
-    runs: BTreeMap<String, Line>,
+    runs: BTreeMap<String, IndexLine>,
     is_changed: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct IndexLine {
     run: String,
     files: Vec<FileState>,
     entries: Vec<Entry>,
@@ -55,7 +55,7 @@ impl Index {
         let lines = lines.filter(|_| is_current);
         let runs = lines
             .filter_map(|line| serde_json::from_str(line).ok())
-            .map(|line: Line| (line.run.clone(), line))
+            .map(|line: IndexLine| (line.run.clone(), line))
             .collect();
         Self {
             path,
@@ -86,7 +86,7 @@ impl Index {
         }
         let entries = read(run)?;
         self.is_changed = true;
-        let line = Line {
+        let line = IndexLine {
             run: name.clone(),
             files,
             entries: entries.clone(),
@@ -115,7 +115,7 @@ impl Index {
             // What cannot be read is told by who lists it.
             let entries = read(run).ok()?;
             let run = run.identifier();
-            Some(Line {
+            Some(IndexLine {
                 run,
                 files,
                 entries,
@@ -124,7 +124,7 @@ impl Index {
         let read_part = |part: &[&RunFolder]| part.iter().filter_map(read_line).collect::<Vec<_>>();
         let mut done = 0;
         for batch in unknown.chunks(MANY) {
-            let lines: Vec<Line> = thread::scope(|scope| {
+            let lines: Vec<IndexLine> = thread::scope(|scope| {
                 let parts = batch.chunks(batch.len().div_ceil(threads));
                 let parts: Vec<_> = parts
                     .map(|part| scope.spawn(move || read_part(part)))

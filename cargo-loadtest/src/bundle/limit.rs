@@ -17,7 +17,7 @@ const CAPS: [(&str, &str); 3] = [
 ];
 
 /// An entry of `[[targets]]`: as it is written, and as it is understood.
-struct Entry {
+struct TargetEntry {
     written: Table,
     known: Json,
 }
@@ -52,7 +52,7 @@ impl OpenedBundle {
     }
 }
 
-fn read_entries(path: &Path) -> Result<Vec<Entry>, Error> {
+fn read_entries(path: &Path) -> Result<Vec<TargetEntry>, Error> {
     let text = files::read(path).map_err(Error::io("read", path))?;
     let text = String::from_utf8_lossy(&text);
     let wrong = |what: String| Error::usage(format!("{}: {what}", path.display()));
@@ -69,7 +69,7 @@ fn read_entries(path: &Path) -> Result<Vec<Entry>, Error> {
     let written = written.into_iter().flatten().filter_map(Value::as_table);
     let entries = written.zip(known).map(|(written, known)| {
         let known = serde_json::to_value(known).map_err(Error::encode("a target"))?;
-        Ok(Entry {
+        Ok(TargetEntry {
             written: written.clone(),
             known,
         })
@@ -77,7 +77,7 @@ fn read_entries(path: &Path) -> Result<Vec<Entry>, Error> {
     entries.collect()
 }
 
-impl Entry {
+impl TargetEntry {
     /// Returns what this entry and the one in `own` for the same target permit together; `None` where that is nothing.
     fn limit(mut self, own: &[Self]) -> Option<Table> {
         let is_same = |other: &&Self| {

@@ -28,7 +28,7 @@ pub(crate) struct WrittenBundle {
 }
 
 /// The contents of a file in a bundle.
-enum Content {
+enum EntryContent {
     Text(String),
     File(PathBuf),
 }
@@ -61,18 +61,18 @@ pub(crate) fn write_bundle(
             package: binary.package.clone(),
             target: binary.target.clone(),
         });
-        contents.insert(path, Content::File(binary.executable.clone()));
+        contents.insert(path, EntryContent::File(binary.executable.clone()));
         let targets = read_targets(&binary.package_root)?;
         let path = format!("{PACKAGES}/{}/{FILE_NAME}", binary.package);
-        contents.insert(path, Content::Text(targets));
+        contents.insert(path, EntryContent::Text(targets));
     }
     let text = config.map(|path| config::select_config(&read_text(path)?, path));
     let text = text.transpose()?.unwrap_or_default();
-    contents.insert(CONFIG.to_owned(), Content::Text(text));
+    contents.insert(CONFIG.to_owned(), EntryContent::Text(text));
     let data: DataFiles = find_data_files(chosen, included, workspace)?;
     contents.extend(
         data.into_iter()
-            .map(|(path, file)| (path, Content::File(file))),
+            .map(|(path, file)| (path, EntryContent::File(file))),
     );
     let files: Vec<BundledFile> = contents
         .iter()
@@ -119,7 +119,7 @@ fn read_text(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(Error::io("read", path))
 }
 
-impl Content {
+impl EntryContent {
     fn describe(&self, path: &str) -> Result<BundledFile, Error> {
         let (bytes, sha256) = match self {
             Self::Text(text) => (text.len() as u64, super::open::hash_bytes(text.as_bytes())),
@@ -140,7 +140,7 @@ impl Content {
 fn write_archive(
     output: &Path,
     manifest: &BundleManifest,
-    contents: &BTreeMap<String, Content>,
+    contents: &BTreeMap<String, EntryContent>,
 ) -> Result<u64, Error> {
     let failed = || Error::io("write", output);
     let folder = match output.parent() {
@@ -154,8 +154,10 @@ fn write_archive(
     append(&mut archive, MANIFEST, json.len() as u64, &*json).map_err(failed())?;
     for file in &manifest.files {
         let appended = match &contents[&file.path] {
-            Content::Text(text) => append(&mut archive, &file.path, file.bytes, text.as_bytes()),
-            Content::File(path) => {
+            EntryContent::Text(text) => {
+                append(&mut archive, &file.path, file.bytes, text.as_bytes())
+            }
+            EntryContent::File(path) => {
                 let source = File::open(path).map_err(Error::io("read", path))?;
                 // A file that grows meanwhile does not spoil the entries after it.
                 append(

@@ -47,7 +47,7 @@ pub(super) struct Forwarder {
 }
 
 /// A file on its way.
-struct Source {
+struct OutgoingFile {
     file: Option<File>,
     /// The bytes that the server took.
     sent: u64,
@@ -58,10 +58,10 @@ struct Source {
 impl Forwarder {
     /// Sends what the files hold, until it is dropped.
     pub(super) async fn forward(self) {
-        let mut sources: Vec<Source> = self
+        let mut sources: Vec<OutgoingFile> = self
             .files
             .iter()
-            .map(|_| Source {
+            .map(|_| OutgoingFile {
                 file: None,
                 sent: 0,
                 lacking: None,
@@ -108,7 +108,7 @@ impl Forwarder {
     }
 
     /// Goes back to what the controller has, if the rest got lost.
-    fn rewind(&self, file: usize, source: &mut Source) {
+    fn rewind(&self, file: usize, source: &mut OutgoingFile) {
         let received = self.delivery.borrow().received.get(file).copied();
         let Some(received) = received.filter(|received| *received < source.sent) else {
             source.lacking = None;
@@ -158,7 +158,7 @@ impl Forwarder {
 }
 
 /// Reads what follows in a file; nothing where there is none yet.
-fn read_chunk(source: &mut Source, path: &Path) -> Vec<u8> {
+fn read_chunk(source: &mut OutgoingFile, path: &Path) -> Vec<u8> {
     if source.file.is_none() {
         source.file = File::open(path).ok();
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 const SCHEMA_VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Export<'a> {
+struct JsonExport<'a> {
     schema_version: u32,
     exit_code: ExitCode,
     #[serde(flatten)]
@@ -17,7 +17,7 @@ struct Export<'a> {
 
 /// The report as indented JSON.
 pub(crate) fn render(report: &Report) -> String {
-    let export = Export {
+    let export = JsonExport {
         schema_version: SCHEMA_VERSION,
         exit_code: report.exit_code(),
         report,

@@ -42,13 +42,13 @@ struct Shared {
     observation: Observation,
     /// The file of each scenario.
     files: Vec<PathBuf>,
-    state: Mutex<State>,
+    state: Mutex<ObserverState>,
     /// Wakes the thread at the end.
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ObserverState {
     scenarios: Vec<Option<ObservedScenario>>,
     /// The one that reads processes, if there is one.
     process_thread: Option<JoinHandle<()>>,
@@ -69,9 +69,9 @@ impl fmt::Debug for Observer {
 impl Observer {
     /// Prepares for scenarios, of each of which a file keeps what is read.
     pub(crate) fn new(files: Vec<PathBuf>, observation: &Observation) -> Self {
-        let state = State {
+        let state = ObserverState {
             scenarios: files.iter().map(|_| None).collect(),
-            ..State::default()
+            ..ObserverState::default()
         };
         Self {
             shared: Arc::new(Shared {
@@ -185,7 +185,7 @@ impl Observer {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ObserverState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -15,7 +15,7 @@ pub(super) struct RangeSeries {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct QueryAnswer {
     data: Option<AnswerData>,
 }
 
@@ -51,7 +51,7 @@ pub(super) fn range_url(server: &Url, query: &str, from: u64, until: u64) -> Url
 /// # Errors
 /// When it is no answer to a range query.
 pub(super) fn parse_range(text: &str) -> Result<Vec<RangeSeries>, String> {
-    let answer: Option<Answer> = serde_json::from_str(text).ok();
+    let answer: Option<QueryAnswer> = serde_json::from_str(text).ok();
     let data = answer.and_then(|answer| answer.data);
     let data = data.ok_or("its answer is not in the format of Prometheus")?;
     let series = data.result.into_iter().map(|series| {

@@ -40,7 +40,7 @@ struct RunLine<'a> {
 
 /// A line of JSON; of CSV, all columns.
 #[derive(Debug, Default, Serialize)]
-struct Line<'a> {
+struct SampleLine<'a> {
     time: String,
     scenario: &'a str,
     kind: &'static str,
@@ -127,12 +127,12 @@ impl SampleLines {
         }
     }
 
-    fn line(&self, sample: &Sample) -> Line<'_> {
+    fn line(&self, sample: &Sample) -> SampleLine<'_> {
         let step = sample.step.map(usize::from);
         let step = step.and_then(|step| self.header.steps.get(step));
         let name = sample.name.and_then(|name| self.names.get(&name));
         let has_traffic = sample.kind != SampleKind::Journey;
-        Line {
+        SampleLine {
             time: self.time(sample.begun_us),
             scenario: &self.header.scenario,
             kind: sample.kind.name(),
@@ -156,14 +156,14 @@ impl SampleLines {
         }
     }
 
-    fn gap(&self, lost: &LostSamples) -> Line<'_> {
-        Line {
+    fn gap(&self, lost: &LostSamples) -> SampleLine<'_> {
+        SampleLine {
             time: self.time(lost.from_us),
             scenario: &self.header.scenario,
             kind: "lost",
             until: Some(self.time(lost.to_us)),
             samples: Some(lost.count),
-            ..Line::default()
+            ..SampleLine::default()
         }
     }
 
@@ -181,7 +181,7 @@ fn write_json(text: &mut Vec<u8>, line: &impl Serialize) {
     text.push(b'\n');
 }
 
-fn write_csv(text: &mut Vec<u8>, line: &Line<'_>) {
+fn write_csv(text: &mut Vec<u8>, line: &SampleLine<'_>) {
     let line = serde_json::to_value(line).expect("names and numbers are JSON");
     let cells = COLUMNS.split(',').map(|column| match &line[column] {
         Value::Null => String::new(),

@@ -11,7 +11,7 @@ use proc_macro2::{TokenStream, extra};
 use std::ops::Range;
 
 /// A mistake and its place in the text.
-struct Mistake {
+struct SourceMistake {
     range: Range<usize>,
     message: String,
 }
@@ -116,19 +116,19 @@ pub(super) fn explain_option(owner: Owner, key: &str, printed: &str) -> Option<S
     let place = before.len()..before.len() + printed.len();
     let mistakes = find_mistakes(&format!("{before}{printed}{after}"));
     // Of the names of steps nothing is known here.
-    let is_about_it = |mistake: &Mistake| place.contains(&mistake.range.start);
+    let is_about_it = |mistake: &SourceMistake| place.contains(&mistake.range.start);
     mistakes
         .into_iter()
         .find(is_about_it)
         .map(|mistake| mistake.message)
 }
 
-fn find_mistakes(text: &str) -> Vec<Mistake> {
+fn find_mistakes(text: &str) -> Vec<SourceMistake> {
     let mistakes = text.parse::<TokenStream>().map_or_else(
         |_| Vec::new(),
         |tokens| {
             let errors = loadtest_language::find_mistakes(tokens);
-            let mistakes = errors.iter().map(|error| Mistake {
+            let mistakes = errors.iter().map(|error| SourceMistake {
                 range: error.span().byte_range(),
                 message: error.to_string(),
             });
@@ -140,7 +140,7 @@ fn find_mistakes(text: &str) -> Vec<Mistake> {
 }
 
 /// The mistakes of `after` that `before` does not have.
-fn find_new_mistakes(before: &str, after: &str) -> Vec<Mistake> {
+fn find_new_mistakes(before: &str, after: &str) -> Vec<SourceMistake> {
     let mut known: Vec<String> = find_mistakes(before)
         .into_iter()
         .map(|mistake| mistake.message)

@@ -44,9 +44,11 @@ impl RunFolder {
         let expected = std::mem::take(&mut record.not_run);
         for (number, expected) in (1..).zip(expected) {
             match self.read_part(number)? {
-                Part::Ran(scenario) => record.scenarios.push(*scenario),
-                Part::Refused(failure) => record.not_run.push(not_run(expected, &failure)),
-                Part::Nothing => record.not_run.push(expected),
+                ScenarioRemains::Ran(scenario) => record.scenarios.push(*scenario),
+                ScenarioRemains::Refused(failure) => {
+                    record.not_run.push(not_run(expected, &failure))
+                }
+                ScenarioRemains::Nothing => record.not_run.push(expected),
             }
         }
         if record.scenarios.is_empty() && record.not_run.is_empty() {
@@ -108,7 +110,7 @@ impl RunFolder {
             // Of one that ended within its first trial, that is all there is.
             let number = search.decisive().map_or(1, |at| at + 1);
             let part = self.read_part(number)?;
-            if let Part::Ran(scenario) = part {
+            if let ScenarioRemains::Ran(scenario) = part {
                 record.scenarios.push(*scenario);
             }
         }
@@ -135,30 +137,32 @@ impl RunFolder {
     }
 
     /// Reads what a scenario or a trial left.
-    fn read_part(&self, number: usize) -> Result<Part, Error> {
+    fn read_part(&self, number: usize) -> Result<ScenarioRemains, Error> {
         let part = files::read(&self.scenario_record(number)).ok();
         let part = part.and_then(|bytes| record::from_json::<ScenarioRecord>(&bytes).ok());
         let mut record = match part.filter(|record| record.check().is_ok()) {
             Some(record) => record,
             None => match self.read_journal(number)? {
-                Part::Ran(record) => *record,
+                ScenarioRemains::Ran(record) => *record,
                 other => return Ok(other),
             },
         };
         record.observed = self.read_observed(number)?;
-        Ok(Part::Ran(Box::new(record)))
+        Ok(ScenarioRemains::Ran(Box::new(record)))
     }
 
-    fn read_journal(&self, number: usize) -> Result<Part, Error> {
+    fn read_journal(&self, number: usize) -> Result<ScenarioRemains, Error> {
         let journal = self.journal(number);
         let mut folded = journal::fold(&journal).map_err(Error::io("read", &journal))?;
         if let Some(failure) = folded.failure.take() {
-            return Ok(Part::Refused(failure));
+            return Ok(ScenarioRemains::Refused(failure));
         }
         let record = folded.into_record(EndReason::Died {
             reason: "the tool was killed while it ran".into(),
         });
-        Ok(record.map_or(Part::Nothing, |record| Part::Ran(Box::new(record))))
+        Ok(record.map_or(ScenarioRemains::Nothing, |record| {
+            ScenarioRemains::Ran(Box::new(record))
+        }))
     }
 
     fn read_observed(&self, number: usize) -> Result<Vec<ObservedSeries>, Error> {
@@ -222,7 +226,7 @@ pub(crate) fn decode_record(bytes: &[u8], path: &Path) -> Result<RunRecord, Reco
 }
 
 /// The remains of one scenario.
-enum Part {
+enum ScenarioRemains {
     Ran(Box<ScenarioRecord>),
     Refused(RunFailure),
     Nothing,

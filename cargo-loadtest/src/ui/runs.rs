@@ -22,7 +22,7 @@ const LINES: usize = 200;
 #[derive(Debug, Clone)]
 pub(super) struct Runs {
     folder: PathBuf,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<RunQueue>>,
     spawn_thread: ThreadSpawner,
 }
 
@@ -35,7 +35,7 @@ fn spawn_thread(work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct RunQueue {
     queue: VecDeque<QueuedRun>,
     next_number: u64,
     current: Option<CurrentRun>,
@@ -100,7 +100,7 @@ impl Runs {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RunQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -28,12 +28,12 @@ pub(crate) struct RunTracing {
 pub(crate) struct WorkerTracing {
     run: RunTracing,
     start: Instant,
-    choice: Choice,
+    choice: SamplingChoice,
 }
 
 /// The choice of the journeys that are sampled.
 #[derive(Debug)]
-enum Choice {
+enum SamplingChoice {
     /// Every one.
     All,
     Sampled {
@@ -102,7 +102,7 @@ impl WorkerTracing {
         Some(Self {
             run,
             start,
-            choice: Choice::Sampled { sampler, clock },
+            choice: SamplingChoice::Sampled { sampler, clock },
         })
     }
 
@@ -111,7 +111,7 @@ impl WorkerTracing {
         Self {
             run: RunTracing { ids, spans: None },
             start,
-            choice: Choice::All,
+            choice: SamplingChoice::All,
         }
     }
 
@@ -124,8 +124,8 @@ impl WorkerTracing {
         started: Instant,
     ) -> JourneyTrace {
         let is_sampled = match &self.choice {
-            Choice::All => true,
-            Choice::Sampled { sampler, clock } => {
+            SamplingChoice::All => true,
+            SamplingChoice::Sampled { sampler, clock } => {
                 sampler.is_chosen(schedule, iteration, || {
                     due.saturating_duration_since(self.start)
                 }) && clock

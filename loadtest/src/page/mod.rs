@@ -51,10 +51,10 @@ struct Document {
     /// The visible text, with single blanks.
     words: String,
     /// In their order.
-    parts: Vec<Part>,
+    parts: Vec<PagePart>,
     /// The length of the visible text before each part.
     places: Vec<usize>,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     /// The places of the texts of headings.
     headings: Vec<Range<usize>>,
     /// The page is read no further than to this bound.
@@ -62,7 +62,7 @@ struct Document {
 }
 
 impl Document {
-    fn push(&mut self, part: Part) {
+    fn push(&mut self, part: PagePart) {
         self.places.push(self.words.len());
         self.parts.push(part);
     }
@@ -70,7 +70,7 @@ impl Document {
 
 /// A part of a page that a request can need.
 #[derive(Debug)]
-enum Part {
+enum PagePart {
     Link(Link),
     Field(Field),
     Choice(Choice),
@@ -138,7 +138,7 @@ struct FormHead {
 
 /// A `<tr>`, `<li>`, `<article>` or `<figure>`, or an element with the role of a row or of an item of a list.
 #[derive(Debug)]
-struct Row {
+struct TableRow {
     words: Range<usize>,
     parts: Range<usize>,
 }
@@ -195,7 +195,7 @@ impl Page {
     /// The links, in their order.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.parts().iter().filter_map(|part| match part {
-            Part::Link(link) => Some(link),
+            PagePart::Link(link) => Some(link),
             _ => None,
         })
     }
@@ -246,17 +246,17 @@ impl Page {
     /// The addresses of links, forms and their buttons, in their order.
     pub fn all_addresses(&self) -> impl Iterator<Item = &str> {
         self.parts().iter().filter_map(|part| match part {
-            Part::Link(link) => Some(&*link.href),
-            Part::Form(form) => Some(&*form.action),
-            Part::Field(field) => field.button.as_ref()?.action.as_deref(),
-            Part::Data { .. } | Part::Choice(_) => None,
+            PagePart::Link(link) => Some(&*link.href),
+            PagePart::Form(form) => Some(&*form.action),
+            PagePart::Field(field) => field.button.as_ref()?.action.as_deref(),
+            PagePart::Data { .. } | PagePart::Choice(_) => None,
         })
     }
 
     /// The fields of forms and the `<meta>` with names, in their order.
     pub fn fields(&self) -> impl Iterator<Item = &Field> + Clone {
         self.parts().iter().filter_map(|part| match part {
-            Part::Field(field) => Some(field),
+            PagePart::Field(field) => Some(field),
             _ => None,
         })
     }
@@ -279,7 +279,7 @@ impl Page {
     /// The options of all `<select>`s, in their order.
     pub fn choices(&self) -> impl Iterator<Item = &Choice> {
         self.parts().iter().filter_map(|part| match part {
-            Part::Choice(choice) => Some(choice),
+            PagePart::Choice(choice) => Some(choice),
             _ => None,
         })
     }
@@ -321,7 +321,7 @@ impl Page {
     /// The names and values of all attributes that begin with `data-`, in their order.
     pub fn data_attributes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parts().iter().filter_map(|part| match part {
-            Part::Data { name, value } => Some((name.as_str(), value.as_str())),
+            PagePart::Data { name, value } => Some((name.as_str(), value.as_str())),
             _ => None,
         })
     }
@@ -371,9 +371,9 @@ impl Page {
             .map(|row| self.part(row.parts.clone(), row.words.clone()))
     }
 
-    fn inner_rows(&self) -> impl Iterator<Item = &Row> {
+    fn inner_rows(&self) -> impl Iterator<Item = &TableRow> {
         self.document.rows.iter().filter(|row| {
-            let Row { words, parts } = row;
+            let TableRow { words, parts } = row;
             words.start >= self.words.start
                 && words.end <= self.words.end
                 && parts.start >= self.parts.start
@@ -420,7 +420,7 @@ impl Page {
         }
     }
 
-    fn parts(&self) -> &[Part] {
+    fn parts(&self) -> &[PagePart] {
         &self.document.parts[self.parts.clone()]
     }
 }

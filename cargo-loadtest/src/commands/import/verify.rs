@@ -23,7 +23,7 @@ pub(super) struct WrittenTest<'a> {
 
 /// What a journey came to.
 #[derive(Debug, Default)]
-struct Journey {
+struct VerifiedJourney {
     /// The last answer of each step, by its number.
     answers: HashMap<usize, DebugAnswer>,
     /// The steps that were not answered as they expect, with the reason.
@@ -69,7 +69,10 @@ pub(super) fn verify(
     Ok(same == all && stale == 0)
 }
 
-fn run_journey(test: &WrittenTest<'_>, scenario: &WrittenScenario) -> Result<Journey, Error> {
+fn run_journey(
+    test: &WrittenTest<'_>,
+    scenario: &WrittenScenario,
+) -> Result<VerifiedJourney, Error> {
     let module = test.target.replace('-', "_");
     let identity = format!("{}::{module}::{}", test.package, scenario.name);
     let mut command = Command::new(session::own_program()?);
@@ -77,7 +80,7 @@ fn run_journey(test: &WrittenTest<'_>, scenario: &WrittenScenario) -> Result<Jou
     command.arg(identity).current_dir(test.folder);
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = command.output().map_err(Error::io("run", test.folder))?;
-    let mut journey = Journey::default();
+    let mut journey = VerifiedJourney::default();
     let printed = String::from_utf8_lossy(&output.stdout);
     let events = printed.lines();
     let events = events.filter_map(|line| serde_json::from_str(line).ok());
@@ -91,7 +94,7 @@ fn run_journey(test: &WrittenTest<'_>, scenario: &WrittenScenario) -> Result<Jou
     Ok(journey)
 }
 
-impl Journey {
+impl VerifiedJourney {
     fn add(&mut self, event: DebugEvent) {
         match event {
             DebugEvent::Exchange(exchange) => {
@@ -127,7 +130,7 @@ impl Journey {
 fn describe_difference(
     recording: &Recording,
     exchange: usize,
-    journey: &Journey,
+    journey: &VerifiedJourney,
     step: usize,
 ) -> Option<String> {
     if let Some(problem) = journey.problems.get(&step) {
@@ -171,7 +174,7 @@ fn content_type<'h>(mut headers: impl Iterator<Item = (&'h str, &'h str)>) -> Op
 fn describe_stale(
     value: &LeftValue,
     scenario: &WrittenScenario,
-    journey: &Journey,
+    journey: &VerifiedJourney,
 ) -> Option<String> {
     let step_of = |exchange: usize| {
         let mut steps = scenario.steps.iter();

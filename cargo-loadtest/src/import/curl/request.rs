@@ -35,7 +35,7 @@ pub(super) struct RequestDraft {
     /// Headers of other options, which those of `-H` replace.
     pub(super) defaults: Vec<(&'static str, String)>,
     /// Kinds of body, and where the first option of each is.
-    bodies: Vec<(BodyKind, Span)>,
+    bodies: Vec<(CurlBodyKind, Span)>,
     data: Vec<u8>,
     query: String,
     pub(super) is_json: bool,
@@ -55,7 +55,7 @@ pub(super) struct RequestDraft {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum BodyKind {
+enum CurlBodyKind {
     Data,
     Form,
     Upload,
@@ -96,7 +96,7 @@ impl<'a, 'v> RequestReader<'a, 'v> {
             self.apply_setting(&mut draft, setting, &reads)?;
         }
         if draft.is_get {
-            let data = |body: &mut (BodyKind, Span)| body.0 == BodyKind::Data;
+            let data = |body: &mut (CurlBodyKind, Span)| body.0 == CurlBodyKind::Data;
             for (_, span) in draft.bodies.extract_if(.., data) {
                 check_query(&String::from_utf8_lossy(&draft.data), &span)?;
             }
@@ -145,15 +145,15 @@ impl<'a, 'v> RequestReader<'a, 'v> {
                 let text = setting.text()?;
                 let read = form::read_part(text, is_literal, reads, self.variables, span);
                 draft.parts.push(read?);
-                draft.add_body(BodyKind::Form, span);
+                draft.add_body(CurlBodyKind::Form, span);
             }
             "upload-file" => {
                 let name = setting.text()?.to_owned();
                 let content = reads.read(&name, span)?;
                 draft.uploads.push((name, content));
-                draft.add_body(BodyKind::Upload, span);
+                draft.add_body(CurlBodyKind::Upload, span);
             }
-            "head" if on => draft.add_body(BodyKind::Head, span),
+            "head" if on => draft.add_body(CurlBodyKind::Head, span),
             "header" => {
                 let text = setting.text()?;
                 let file = text
@@ -268,17 +268,21 @@ impl RequestDraft {
         Ok(())
     }
 
-    fn add_body(&mut self, kind: BodyKind, span: &Span) {
+    fn add_body(&mut self, kind: CurlBodyKind, span: &Span) {
         if self.bodies.iter().all(|(known, _)| *known != kind) {
             self.bodies.push((kind, span.clone()));
         }
     }
 
     fn add_data(&mut self, data: &[u8], between: &str, span: &Span) {
-        if self.bodies.iter().any(|(kind, _)| *kind == BodyKind::Data) {
+        if self
+            .bodies
+            .iter()
+            .any(|(kind, _)| *kind == CurlBodyKind::Data)
+        {
             self.data.extend_from_slice(between.as_bytes());
         }
-        self.add_body(BodyKind::Data, span);
+        self.add_body(CurlBodyKind::Data, span);
         self.data.extend_from_slice(data);
     }
 
@@ -297,10 +301,12 @@ impl RequestDraft {
                 name_upload(&mut url, file);
                 ("PUT", Body::Text(variables.split_values(content)))
             }
-            (Some(BodyKind::Data), _) => ("POST", Body::Text(variables.split_values(&self.data))),
-            (Some(BodyKind::Form), _) => ("POST", Body::Multipart(self.parts.clone())),
-            (Some(BodyKind::Head), _) => ("HEAD", Body::None),
-            (Some(BodyKind::Upload) | None, _) => ("GET", Body::None),
+            (Some(CurlBodyKind::Data), _) => {
+                ("POST", Body::Text(variables.split_values(&self.data)))
+            }
+            (Some(CurlBodyKind::Form), _) => ("POST", Body::Multipart(self.parts.clone())),
+            (Some(CurlBodyKind::Head), _) => ("HEAD", Body::None),
+            (Some(CurlBodyKind::Upload) | None, _) => ("GET", Body::None),
         };
         if self.is_get && !self.data.is_empty() {
             append_query(&mut url, &String::from_utf8_lossy(&self.data));

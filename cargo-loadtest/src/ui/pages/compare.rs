@@ -111,7 +111,7 @@ fn render_figures(archive: &Archive, names: [Option<&str>; 2]) -> Markup {
 }
 
 /// A run to choose, as people know it.
-struct Choice<'a> {
+struct RunChoice<'a> {
     name: &'a str,
     scenarios: Vec<&'a str>,
     /// `2026-10-02 09:30 UTC · visit · B · <name>`.
@@ -119,7 +119,7 @@ struct Choice<'a> {
 }
 
 /// Returns the runs to choose from, the newest first.
-fn list_choices(archive: &Archive) -> Vec<Choice<'_>> {
+fn list_choices(archive: &Archive) -> Vec<RunChoice<'_>> {
     let ended: Vec<&Entry> = archive
         .entries
         .iter()
@@ -139,7 +139,7 @@ fn list_choices(archive: &Archive) -> Vec<Choice<'_>> {
         };
         let names = short.collect::<Vec<_>>().join(", ");
         let when = when.replace('T', " ");
-        Choice {
+        RunChoice {
             name: &first.run,
             label: format!("{when} UTC · {names} · {result} · {}", first.run),
             scenarios,
@@ -149,7 +149,7 @@ fn list_choices(archive: &Archive) -> Vec<Choice<'_>> {
 }
 
 /// Returns the newest run and that before it with the same scenarios, the earlier one first.
-fn offer_pair<'a>(runs: &[Choice<'a>]) -> (Option<&'a str>, Option<&'a str>) {
+fn offer_pair<'a>(runs: &[RunChoice<'a>]) -> (Option<&'a str>, Option<&'a str>) {
     let Some(new) = runs.first() else {
         return (None, None);
     };

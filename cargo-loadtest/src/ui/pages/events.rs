@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// The events that the page shows.
 const SHOWN: usize = 200;
 
-struct Event {
+struct ListedEvent {
     at: String,
     kind: &'static str,
     what: Markup,
@@ -23,7 +23,7 @@ struct Event {
 /// When the store cannot be read.
 pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
     let archive = dashboard.archive()?;
-    let mut events: Vec<Event> = archive
+    let mut events: Vec<ListedEvent> = archive
         .entries
         .iter()
         .take(SHOWN)
@@ -40,7 +40,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
         let Ok(folder) = dashboard.store.find(run) else {
             continue;
         };
-        events.extend(read_deliveries(folder.path()).into_iter().map(|delivery| Event {
+        events.extend(read_deliveries(folder.path()).into_iter().map(|delivery| ListedEvent {
             what: html! {
                 @if delivery.is_delivered { span.chip.t-good { "✓ delivered" } } @else { span.chip.t-bad { "✗ not delivered" } }
                 " " code { (delivery.event) } " to " (delivery.webhook)
@@ -52,7 +52,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
         }));
     }
     let ended = dashboard.runs.ended().into_iter();
-    events.extend(ended.filter(|ended| ended.run.is_none()).map(|ended| Event {
+    events.extend(ended.filter(|ended| ended.run.is_none()).map(|ended| ListedEvent {
         at: ended.at,
         kind: "run",
         what: html! {
@@ -60,7 +60,7 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
             @if let Some(reason) = ended.output.iter().find(|line| line.starts_with("error")) { br; span.sub { (reason) } }
         },
     }));
-    events.extend(dashboard.changes().into_iter().map(|change| Event {
+    events.extend(dashboard.changes().into_iter().map(|change| ListedEvent {
         at: change.at,
         kind: "dashboard",
         what: html! { (change.text) @if let Some(by) = &change.by { br; span.sub { "by " (by) } } },
@@ -84,8 +84,8 @@ pub(super) fn render(dashboard: &Dashboard) -> Result<Content, Error> {
     Ok(super::plain(Section::Events, "Events", body))
 }
 
-fn describe_run(entry: &Entry) -> Event {
-    Event {
+fn describe_run(entry: &Entry) -> ListedEvent {
+    ListedEvent {
         at: entry.started_at.clone(),
         kind: "run",
         what: html! { (render_verdict(entry)) " " (entry.scenario) br; (render_run_link(&entry.run)) },

@@ -143,7 +143,7 @@ fn only_rises(record: &ScenarioRecord, course: &Timeline, steady: &Range<usize>)
 
 /// A coefficient that is strong and beyond chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Found {
+struct StrongCorrelation {
     spearman: f64,
     /// By how many points the second course is later.
     lag: isize,
@@ -151,7 +151,11 @@ struct Found {
 }
 
 /// Returns how two courses move together, if they do beyond what blocks of the second that are drawn anew reach.
-fn correlate(one: &[Option<f64>], other: &[Option<f64>], block: usize) -> Option<Found> {
+fn correlate(
+    one: &[Option<f64>],
+    other: &[Option<f64>],
+    block: usize,
+) -> Option<StrongCorrelation> {
     let (one, other) = (rank_values(one), rank_values(other));
     let found = find_best_lag(&one, &other)?;
     if found.spearman < STRONG || found.points < FEWEST {
@@ -178,7 +182,7 @@ fn correlate(one: &[Option<f64>], other: &[Option<f64>], block: usize) -> Option
 }
 
 /// Returns the highest coefficient of all lags, that without a lag unless another is clearly higher.
-fn find_best_lag(one: &[Option<f64>], other: &[Option<f64>]) -> Option<Found> {
+fn find_best_lag(one: &[Option<f64>], other: &[Option<f64>]) -> Option<StrongCorrelation> {
     let mut lags: Vec<isize> = (-LAGS..=LAGS).collect();
     lags.sort_by_key(|lag| lag.abs());
     let all = lags
@@ -213,7 +217,11 @@ fn rank_values(values: &[Option<f64>]) -> Vec<Option<f64>> {
 }
 
 /// Returns Pearson's coefficient of ranks, of which the second are later by so many points.
-fn correlate_ranks(one: &[Option<f64>], other: &[Option<f64>], lag: isize) -> Option<Found> {
+fn correlate_ranks(
+    one: &[Option<f64>],
+    other: &[Option<f64>],
+    lag: isize,
+) -> Option<StrongCorrelation> {
     let pairs = one.iter().enumerate().filter_map(|(at, value)| {
         let later = at.checked_add_signed(lag)?;
         Some(((*value)?, (*other.get(later)?)?))
@@ -232,7 +240,7 @@ fn correlate_ranks(one: &[Option<f64>], other: &[Option<f64>], lag: isize) -> Op
     }
     let spearman = both / (first * second).sqrt();
     // What never changes moves with nothing.
-    spearman.is_finite().then_some(Found {
+    spearman.is_finite().then_some(StrongCorrelation {
         spearman,
         lag,
         points: pairs.len(),

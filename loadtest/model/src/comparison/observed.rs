@@ -27,8 +27,10 @@ pub struct ObservedCompared {
 impl ObservedCompared {
     /// Compares all figures: those of the new run in their order, then those that only a baseline has.
     pub(super) fn all(base: &[Side<'_>], new: &Side<'_>) -> Vec<Self> {
-        let (base, new): (Vec<Figures<'_>>, _) =
-            (base.iter().map(Figures::of).collect(), Figures::of(new));
+        let (base, new): (Vec<ObservedFigures<'_>>, _) = (
+            base.iter().map(ObservedFigures::of).collect(),
+            ObservedFigures::of(new),
+        );
         let mut names: Vec<(&str, &str)> = Vec::new();
         for (name, unit, _) in new.0.iter().chain(base.iter().flat_map(|run| &run.0)) {
             if !names.contains(&(*name, *unit)) {
@@ -83,9 +85,9 @@ impl ObservedCompared {
 }
 
 /// The figures of a run: name, unit, and the values of the steady part.
-struct Figures<'a>(Vec<(&'a str, &'a str, Option<ObservedPoint>)>);
+struct ObservedFigures<'a>(Vec<(&'a str, &'a str, Option<ObservedPoint>)>);
 
-impl<'a> Figures<'a> {
+impl<'a> ObservedFigures<'a> {
     fn of(side: &Side<'a>) -> Self {
         let record = side.scenario;
         let schedule = Schedule::new(&record.start.plan.load);

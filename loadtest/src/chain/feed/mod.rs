@@ -49,7 +49,7 @@ const MOST_ROWS: usize = 10_000_000;
 /// run. Files are read once, before the run, and their rows are shared by all users.
 #[must_use = "a feed is what a `#[feed]` function returns"]
 pub struct Feed<T> {
-    source: Source<T>,
+    source: FeedSource<T>,
     /// All that were asked for, to find those that contradict each other.
     orders: Vec<Order>,
     ends: Vec<End>,
@@ -58,7 +58,7 @@ pub struct Feed<T> {
 }
 
 /// The source of rows.
-enum Source<T> {
+enum FeedSource<T> {
     File {
         path: PathBuf,
         read: fn(&str, &Path) -> Result<Vec<T>, FeedError>,
@@ -69,7 +69,7 @@ enum Source<T> {
     Generate(Box<Generate<T>>),
 }
 
-impl<T> Source<T> {
+impl<T> FeedSource<T> {
     /// The source, for people.
     fn describe(&self) -> String {
         match self {
@@ -119,7 +119,7 @@ impl<T: FromRow> Feed<T> {
     }
 
     fn file(path: impl Into<PathBuf>, read: fn(&str, &Path) -> Result<Vec<T>, FeedError>) -> Self {
-        Self::from_source(Source::File {
+        Self::from_source(FeedSource::File {
             path: path.into(),
             read,
         })
@@ -131,9 +131,9 @@ impl<T> Feed<T> {
     pub fn iter(rows: impl IntoIterator<Item = T>) -> Self {
         let rows: Vec<T> = rows.into_iter().take(MOST_ROWS + 1).collect();
         Self::from_source(if rows.len() > MOST_ROWS {
-            Source::TooMany
+            FeedSource::TooMany
         } else {
-            Source::Rows(rows)
+            FeedSource::Rows(rows)
         })
     }
 
@@ -141,7 +141,7 @@ impl<T> Feed<T> {
     ///
     /// The same number must give the same row: `Feed::generate(|n| format!("user-{n}"))`.
     pub fn generate(row: impl Fn(u64) -> T + Send + Sync + 'static) -> Self {
-        Self::from_source(Source::Generate(Box::new(row)))
+        Self::from_source(FeedSource::Generate(Box::new(row)))
     }
 
     /// The rows in the order they have; so they come unless something else is asked for.
@@ -184,7 +184,7 @@ impl<T> Feed<T> {
         self
     }
 
-    fn from_source(source: Source<T>) -> Self {
+    fn from_source(source: FeedSource<T>) -> Self {
         Self {
             source,
             orders: Vec::new(),

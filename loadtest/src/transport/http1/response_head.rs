@@ -59,17 +59,17 @@ pub(super) fn parse_head(
     };
     let mut said = Said::default();
     for header in head.headers.iter() {
-        let role = Role::of(header.name.as_bytes());
+        let role = HeaderRole::of(header.name.as_bytes());
         said.note(role, header.value);
-        if all || role == Role::Client {
+        if all || role == HeaderRole::Client {
             keep_header(header, kept)?;
         }
     }
     if said.is_ambiguous() && !all {
         // Two things said of the length of a body are worth a look.
         let headers = head.headers.iter().filter(|header| {
-            let role = Role::of(header.name.as_bytes());
-            matches!(role, Role::Length | Role::TransferEncoding)
+            let role = HeaderRole::of(header.name.as_bytes());
+            matches!(role, HeaderRole::Length | HeaderRole::TransferEncoding)
         });
         for header in headers {
             keep_header(header, kept)?;
@@ -105,7 +105,7 @@ fn keep_header(header: &httparse::Header<'_>, kept: &mut HeaderMap) -> Result<()
 
 /// What a header says to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum HeaderRole {
     /// The length of the body.
     Length,
     /// The encoding of the transfer, and so the length too.
@@ -118,7 +118,7 @@ enum Role {
     Other,
 }
 
-impl Role {
+impl HeaderRole {
     /// The role of the header `name`.
     #[inline]
     fn of(name: &[u8]) -> Self {
@@ -159,16 +159,18 @@ struct Said {
 
 impl Said {
     #[inline]
-    fn note(&mut self, role: Role, value: &[u8]) {
+    fn note(&mut self, role: HeaderRole, value: &[u8]) {
         match role {
-            Role::Length => self.length = Some(parse_length(value, self.length)),
-            Role::TransferEncoding => self.is_chunked = Some(list_ends_with(value, "chunked")),
-            Role::Connection if value == b"keep-alive" => self.keeps = true,
-            Role::Connection => {
+            HeaderRole::Length => self.length = Some(parse_length(value, self.length)),
+            HeaderRole::TransferEncoding => {
+                self.is_chunked = Some(list_ends_with(value, "chunked"))
+            }
+            HeaderRole::Connection if value == b"keep-alive" => self.keeps = true,
+            HeaderRole::Connection => {
                 self.closes |= list_contains(value, "close");
                 self.keeps |= list_contains(value, "keep-alive");
             }
-            Role::Client | Role::Other => {}
+            HeaderRole::Client | HeaderRole::Other => {}
         }
     }
 
