@@ -78,7 +78,7 @@ pub(crate) struct Setting {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     /// It was measured.
-    Measured(Figures),
+    Measured(RunFigures),
     /// It was searched for its capacity.
     Searched {
         /// The verdict: `CONFIRMED`.
@@ -95,7 +95,7 @@ pub(crate) enum Outcome {
 
 /// The figures of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Figures {
+pub(crate) struct RunFigures {
     pub(crate) verdict: Verdict,
     pub(crate) grade: Option<Letter>,
     pub(crate) score: Option<f64>,
@@ -248,7 +248,7 @@ pub(crate) fn of_record(
                 run,
                 &record,
                 &card.identity,
-                Outcome::Measured(Figures::from_card(card)),
+                Outcome::Measured(RunFigures::from_card(card)),
             )
         }));
     }
@@ -311,7 +311,7 @@ impl Entry {
     }
 
     /// The figures, where it was measured.
-    pub(crate) fn figures(&self) -> Option<&Figures> {
+    pub(crate) fn figures(&self) -> Option<&RunFigures> {
         match &self.outcome {
             Outcome::Measured(figures) => Some(figures),
             _ => None,
@@ -357,7 +357,7 @@ impl Version {
     }
 }
 
-impl Figures {
+impl RunFigures {
     fn from_card(card: &Card) -> Self {
         let counts =
             matches!(card.verdict, Verdict::Passed | Verdict::Failed) && !card.grade.partial;

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::archive::Archive;
     use crate::session::sample;
-    use crate::store::{Measured, Store};
+    use crate::store::{MeasuredRun, Store};
 
     fn store_of_runs(runs: usize) -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ mod tests {
         let run = store.create().unwrap();
         let mut record = run.new_record(loadtest_model::record::Environment::default());
         record.scenarios.push(sample::scenario_record());
-        let result = Measured {
+        let result = MeasuredRun {
             record: &record,
             comparison: None,
         };

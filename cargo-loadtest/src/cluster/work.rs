@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::files;
 use crate::interrupt::Interrupts;
 use crate::session::{self, ChildEnded, Group, Program};
-use crate::store::{Measured, RunFolder};
+use crate::store::{MeasuredRun, RunFolder};
 use async_nats::Client;
 use async_nats::connection::State;
 use loadtest_model::display;
@@ -293,7 +293,7 @@ impl Work {
                 .scenarios
                 .push(ended.result(request, setting.interrupts)?);
         }
-        let result = Measured {
+        let result = MeasuredRun {
             record: &record,
             comparison: None,
         };

@@ -12,7 +12,7 @@ use crate::observe::Observer;
 use crate::policy::{self, Action};
 use crate::selection::Found;
 use crate::session::{self, Program, SearchView};
-use crate::store::{Measured, RunFolder, Store};
+use crate::store::{MeasuredRun, RunFolder, Store};
 use crate::suggestion::find_similar;
 use crate::telemetry::RunFacts;
 use crate::workspace;
@@ -120,7 +120,7 @@ pub(crate) fn capacity(args: &CapacityArgs, cli: &Cli) -> Result<ExitCode, Error
         .as_ref()
         .map_or(0, |search| search.trials.len());
     // One more may have begun.
-    let result = Measured {
+    let result = MeasuredRun {
         record: &record,
         comparison: None,
     };

@@ -5,7 +5,7 @@ use crate::baselines::{Against, Baselines};
 use crate::cli::MergeArgs;
 use crate::config::Config;
 use crate::error::Error;
-use crate::store::{self, Measured, Store};
+use crate::store::{self, MeasuredRun, Store};
 use crate::workspace::Workspace;
 use jiff::Timestamp;
 use loadtest_model::card::Validity;
@@ -61,7 +61,7 @@ pub(crate) fn merge(args: &MergeArgs) -> Result<ExitCode, Error> {
         record.started_at.clone_from(earliest);
     }
     let comparison = against.map(|against| against.compare(&record));
-    let result = Measured {
+    let result = MeasuredRun {
         record: &record,
         comparison: comparison.as_ref(),
     };

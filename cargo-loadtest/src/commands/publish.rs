@@ -10,7 +10,7 @@ use crate::export::pdf::Font;
 use crate::export::terminal::Extent;
 use crate::files;
 use crate::protected::check_output;
-use crate::store::{Measured, RunFolder, Store};
+use crate::store::{MeasuredRun, RunFolder, Store};
 use crate::suggestion::join_some;
 use jiff::Timestamp;
 use loadtest_model::card::Report;
@@ -184,7 +184,7 @@ fn read_font(path: &Path) -> Result<Font, Error> {
 pub(super) fn conclude(
     store: &Store,
     folder: &RunFolder,
-    result: Measured<'_>,
+    result: MeasuredRun<'_>,
     journals: usize,
     exports: &Exports,
 ) -> Result<ExitCode, Error> {
@@ -251,7 +251,7 @@ fn prune_store(store: &Store, made: &RunFolder) {
 /// A file that could not be written, all others of which are told; the card is printed all the same. A
 /// standard output that takes nothing.
 pub(super) fn publish(
-    measured: Measured<'_>,
+    measured: MeasuredRun<'_>,
     folder: &RunFolder,
     exports: &Exports,
 ) -> Result<ExitCode, Error> {

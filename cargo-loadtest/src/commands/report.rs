@@ -4,7 +4,7 @@ use super::{baseline, publish};
 use crate::baselines::Against;
 use crate::cli::{Cli, ReportArgs};
 use crate::error::Error;
-use crate::store::{self, Measured, Store};
+use crate::store::{self, MeasuredRun, Store};
 use crate::workspace::Workspace;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::GradingDefaults;
@@ -40,7 +40,7 @@ pub(crate) fn report(args: &ReportArgs, _cli: &Cli) -> Result<ExitCode, Error> {
     if policy != GradingDefaults::default() {
         record.regrade(&policy);
     }
-    let result = Measured {
+    let result = MeasuredRun {
         record: &record,
         comparison: comparison.as_ref(),
     };

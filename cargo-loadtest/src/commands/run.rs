@@ -1,6 +1,6 @@
 //! `cargo loadtest run`: one scenario after another or all at once, one record of all.
 
-use super::series::{Series, before_its_load};
+use super::series::{RunSeries, before_its_load};
 use super::setup::find_setup_values;
 use super::{Project, mix, publish, recorded, warn_of_unjudged_gate, words};
 use crate::baselines::{Against, Baseline, Baselines};
@@ -13,7 +13,7 @@ use crate::notify::{Planned, Run};
 use crate::policy::{self, Action};
 use crate::samples::{SamplesOutput, SamplesPlan};
 use crate::selection::Found;
-use crate::store::{Measured, Store};
+use crate::store::{MeasuredRun, Store};
 use crate::telemetry::{RunFacts, Telemetry};
 use crate::workspace::{self, Binary};
 use jiff::Timestamp;
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<ExitCode, Error> {
     let told = webhooks.started(Run::new(&record, describe_plans(&chosen, &plans)));
     let hub = telemetry.start(RunFacts::from(&record), &list_definitions(&chosen), None);
     let spare = tempfile::Builder::new().prefix("loadtest-").tempdir();
-    let series = Series {
+    let series = RunSeries {
         folder: &folder,
         spare: spare.as_ref().ok().map(TempDir::path),
         args,
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &RunArgs, cli: &Cli) -> Result<ExitCode, Error> {
     record.telemetry = hub.finish(cli.quiet, &project.interrupts);
     SamplesOutput::finish(samples, &record, cli.quiet);
     let comparison = against.map(|against| against.compare(&record));
-    let result = Measured {
+    let result = MeasuredRun {
         record: &record,
         comparison: comparison.as_ref(),
     };

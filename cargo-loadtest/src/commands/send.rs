@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::journal;
 use crate::store::{self, RunFolder, Store};
-use crate::telemetry::{Feed, RunFacts, Telemetry};
+use crate::telemetry::{IntervalFeed, RunFacts, Telemetry};
 use crate::workspace::Workspace;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::JournalLine;
@@ -70,7 +70,7 @@ fn find_journals(folder: &RunFolder, record: &RunRecord) -> Vec<(usize, usize)> 
 }
 
 /// Sends one journal. What cannot be read of it is left out, as in a record made of it.
-fn send_journal(path: &Path, feed: &Feed, interrupts: &Interrupts) {
+fn send_journal(path: &Path, feed: &IntervalFeed, interrupts: &Interrupts) {
     let mut course: Option<Course> = None;
     for line in journal::read_lines(path) {
         if interrupts.count() > 0 {

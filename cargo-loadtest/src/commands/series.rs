@@ -142,7 +142,7 @@ fn after_the_end(found: &Found, exit_code: ExitCode, reason: &str) -> NotRun {
 }
 
 /// Data shared by the scenarios of one invocation.
-pub(super) struct Series<'a> {
+pub(super) struct RunSeries<'a> {
     pub(super) folder: &'a RunFolder,
     pub(super) args: &'a RunArgs,
     /// Overrides, one per scenario.
@@ -169,7 +169,7 @@ pub(super) struct Series<'a> {
     pub(super) spare: Option<&'a Path>,
 }
 
-impl Series<'_> {
+impl RunSeries<'_> {
     /// Returns true if the course of the run is shown elsewhere, or nowhere.
     fn is_unseen(&self) -> bool {
         self.quiet || self.args.watched

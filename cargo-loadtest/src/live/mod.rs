@@ -8,7 +8,7 @@ mod plain;
 use crate::console::{self, clean};
 use crate::course::Course;
 use crate::observe::Observer;
-use crate::telemetry::Feed;
+use crate::telemetry::IntervalFeed;
 use block::LiveBlock;
 use loadtest_model::metrics::Frame;
 use loadtest_model::record::RunStart;
@@ -25,7 +25,7 @@ pub(crate) struct Live {
     /// Nothing is left to report about the end.
     is_ending: bool,
     /// Gets the same frames.
-    feed: Option<Feed>,
+    feed: Option<IntervalFeed>,
     /// Reads the target's side at the same time.
     observer: Option<Observer>,
 }
@@ -69,7 +69,7 @@ impl Live {
     }
 
     /// Hands every frame on.
-    pub(crate) fn with_feed(self, feed: Option<Feed>) -> Self {
+    pub(crate) fn with_feed(self, feed: Option<IntervalFeed>) -> Self {
         Self { feed, ..self }
     }
 
@@ -156,7 +156,7 @@ impl Live {
                 self.is_ending = true;
             }
         }
-        for line in self.feed.iter().flat_map(Feed::take_news) {
+        for line in self.feed.iter().flat_map(IntervalFeed::take_news) {
             self.print(&format!("warning: {line}"));
         }
         for line in self.observer.iter().flat_map(Observer::take_news) {

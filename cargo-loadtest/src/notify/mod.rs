@@ -15,7 +15,7 @@ use crate::config::{Event, Notify, NotifyFormat, destination};
 use crate::error::Error;
 use crate::interrupt::Interrupts;
 use crate::post::PostRequest;
-use crate::store::{self, Measured};
+use crate::store::{self, MeasuredRun};
 use crate::{console, process};
 use deliveries::DeliveryOutcome;
 #[cfg(any(test, feature = "ui"))]
@@ -170,7 +170,7 @@ impl Told {
     /// of its report is at `page` in the folder of the run, the source of the workspace in `root`.
     pub(crate) fn ended(
         mut self,
-        result: Measured<'_>,
+        result: MeasuredRun<'_>,
         concluded: &Result<ExitCode, Error>,
         page: &Path,
         root: &Path,

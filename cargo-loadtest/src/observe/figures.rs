@@ -13,13 +13,13 @@ const MICROS: u64 = 1_000_000;
 /// All figures of a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Figures {
-    figures: Vec<Figure>,
+    figures: Vec<ObservedFigure>,
     requests: RequestCounts,
 }
 
 /// A series, and what is not in it yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Figure {
+pub(super) struct ObservedFigure {
     #[serde(flatten)]
     pub(super) series: ObservedSeries,
     /// Of one that is divided by the requests: the readings whose requests are not known yet.
@@ -58,7 +58,7 @@ pub(super) enum ObservedLine {
     /// All that was known so far.
     Figures(Figures),
     /// The next series.
-    Series(Figure),
+    Series(ObservedFigure),
     Reading(SeriesReading),
     /// The reason why the source of a series did not answer.
     Gap {
@@ -105,7 +105,8 @@ impl Figures {
 
     /// Returns the number of a series.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
-        let is_it = |figure: &Figure| figure.stands_for.is_none() && figure.series.name == name;
+        let is_it =
+            |figure: &ObservedFigure| figure.stands_for.is_none() && figure.series.name == name;
         self.figures.iter().position(is_it)
     }
 
@@ -210,8 +211,8 @@ mod tests {
     use super::*;
     use loadtest_model::record::ObservedPoint;
 
-    fn figure(name: &str) -> Figure {
-        Figure {
+    fn figure(name: &str) -> ObservedFigure {
+        ObservedFigure {
             series: ObservedSeries {
                 name: name.to_owned(),
                 unit: String::new(),
@@ -238,7 +239,7 @@ mod tests {
     /// Returns the points of the only series, a rate that is divided by the requests of each second.
     fn divide(requests: &[u64], readings: &[(u64, u64, f64)]) -> Vec<(u32, u32, f64)> {
         let mut figures = Figures::default();
-        figures.add(ObservedLine::Series(Figure {
+        figures.add(ObservedLine::Series(ObservedFigure {
             waiting: Some(Vec::new()),
             ..figure("cpu per request")
         }));
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn requests_that_are_told_late_count() {
         let mut figures = Figures::default();
-        figures.add(ObservedLine::Series(Figure {
+        figures.add(ObservedLine::Series(ObservedFigure {
             waiting: Some(Vec::new()),
             ..figure("cpu per request")
         }));
@@ -323,7 +324,7 @@ mod tests {
             ("target cpu", None),
             ("target memory per request", None),
         ] {
-            figures.add(ObservedLine::Series(Figure {
+            figures.add(ObservedLine::Series(ObservedFigure {
                 stands_for,
                 ..figure(name)
             }));
@@ -350,7 +351,7 @@ mod tests {
             series: 3,
             why: "no answer".into(),
         });
-        figures.add(ObservedLine::Series(Figure {
+        figures.add(ObservedLine::Series(ObservedFigure {
             waiting: Some(Vec::new()),
             ..figure("cpu per request")
         }));

@@ -93,12 +93,12 @@ pub(crate) fn read_observed(path: &Path) -> io::Result<Vec<ObservedSeries>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::figures::{Figure, SeriesReading};
+    use crate::observe::figures::{ObservedFigure, SeriesReading};
     use std::fs;
 
     fn lines() -> impl Iterator<Item = ObservedLine> {
         let series = ["cpu", "cpu per request"].map(|name| {
-            ObservedLine::Series(Figure {
+            ObservedLine::Series(ObservedFigure {
                 series: ObservedSeries {
                     name: name.to_owned(),
                     unit: "cores".to_owned(),

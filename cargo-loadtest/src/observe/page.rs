@@ -9,7 +9,7 @@ const MOST_LINES: usize = 100_000;
 
 /// One value of a page.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Sample<'a> {
+pub(super) struct ScrapedSample<'a> {
     /// The line up to the value: the family with its labels.
     pub(super) series: &'a str,
     family: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Sample<'a> {
     pub(super) value: f64,
 }
 
-impl Sample<'_> {
+impl ScrapedSample<'_> {
     /// Returns the value of a label; that of one that is not there is empty.
     pub(super) fn label(&self, name: &str) -> &str {
         let found = self.labels.iter().find(|(label, _)| *label == name);
@@ -32,7 +32,7 @@ impl Sample<'_> {
 pub(super) fn select_samples<'a>(
     page: &'a str,
     metrics: &[&MetricConfig],
-) -> Result<Vec<Vec<Sample<'a>>>, String> {
+) -> Result<Vec<Vec<ScrapedSample<'a>>>, String> {
     let mut selected = vec![Vec::new(); metrics.len()];
     for (count, line) in page.lines().enumerate() {
         if count >= MOST_LINES {
@@ -54,13 +54,13 @@ pub(super) fn select_samples<'a>(
     Ok(selected)
 }
 
-fn belongs_to(sample: &Sample<'_>, metric: &MetricConfig) -> bool {
+fn belongs_to(sample: &ScrapedSample<'_>, metric: &MetricConfig) -> bool {
     let mut labels = metric.labels.iter();
     sample.family == metric.family && labels.all(|label| label.matches(sample.label(label.label())))
 }
 
 /// Reads `family{label="value",..} value`; a time or an exemplar behind it does not matter.
-fn parse_sample(line: &str) -> Option<Sample<'_>> {
+fn parse_sample(line: &str) -> Option<ScrapedSample<'_>> {
     let end = line.find(['{', ' ', '\t'])?;
     let (family, rest) = line.split_at(end);
     let (labels, rest) = match rest.strip_prefix('{') {
@@ -68,7 +68,7 @@ fn parse_sample(line: &str) -> Option<Sample<'_>> {
         None => (Vec::new(), rest),
     };
     let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
-    value.is_finite().then_some(Sample {
+    value.is_finite().then_some(ScrapedSample {
         series: &line[..line.len() - rest.len()],
         family,
         labels,

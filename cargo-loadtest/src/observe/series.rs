@@ -1,6 +1,6 @@
 //! The figures of one scenario, as they come.
 
-use super::figures::{Figure, Figures, ObservedLine, SeriesReading, StandsFor};
+use super::figures::{Figures, ObservedFigure, ObservedLine, SeriesReading, StandsFor};
 use super::file::ObservedFile;
 use crate::config::is_loopback;
 use loadtest_model::record::{ObservedLimit, ObservedSeries, RunStart};
@@ -133,7 +133,7 @@ impl ObservedScenario {
 
     /// Adds a series without a value.
     pub(super) fn announce(&mut self, head: SeriesHead<'_>, stands_for: Option<StandsFor>) {
-        self.put(ObservedLine::Series(Figure {
+        self.put(ObservedLine::Series(ObservedFigure {
             series: ObservedSeries {
                 name: head.name.to_owned(),
                 unit: head.unit.to_owned(),

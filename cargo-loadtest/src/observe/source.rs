@@ -1,6 +1,6 @@
 //! A source of figures: what is asked of it, one question at a time, and what its answers are worth.
 
-use super::page::{Sample, select_samples};
+use super::page::{ScrapedSample, select_samples};
 use super::prometheus::{LONGEST_RANGE, parse_range, range_url};
 use super::series::SeriesHead;
 use crate::access::AccessHeaders;
@@ -207,7 +207,7 @@ impl Asking<'_> {
     pub(super) fn read_figure(
         &mut self,
         at: usize,
-        samples: &[Sample<'_>],
+        samples: &[ScrapedSample<'_>],
         now: SystemTime,
     ) -> Vec<Reading> {
         let figure = &self.source.figures[at];
@@ -364,7 +364,7 @@ impl Asking<'_> {
 
 impl Counters {
     /// Returns by how much a counter grew a second; one that is new has no rate yet.
-    fn rate_of(&self, sample: &Sample<'_>, span: Duration) -> Option<f64> {
+    fn rate_of(&self, sample: &ScrapedSample<'_>, span: Duration) -> Option<f64> {
         let before = self.values.get(sample.series)?;
         let seconds = span.as_secs_f64();
         // A counter that fell was set back to zero meanwhile.

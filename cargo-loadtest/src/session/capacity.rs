@@ -8,7 +8,7 @@ use crate::journal::Tail;
 use crate::live::Live;
 use crate::observe::{Observation, Observer};
 use crate::store::RunFolder;
-use crate::telemetry::Feed;
+use crate::telemetry::IntervalFeed;
 use loadtest_model::capacity::Trial;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ struct Running {
 /// The output of a search on the way, and what its target's side is asked.
 pub(crate) struct SearchView<'a> {
     pub(crate) quiet: bool,
-    pub(crate) feed: Option<Feed>,
+    pub(crate) feed: Option<IntervalFeed>,
     pub(crate) folder: &'a RunFolder,
     pub(crate) observation: &'a Observation,
     /// The observer of each trial that began, in their order.

@@ -1,12 +1,12 @@
 //! The lines of a part: it, the comments right above it, and those behind it.
 
 use super::layout::ends_line;
-use super::read::{Holder, Part, SourceText};
+use super::read::{Holder, SourcePart, SourceText};
 use super::splice::{Lines, Splice};
 use std::ops::Range;
 
 /// Returns the lines of a part; `None` where something else stands on the first or the last of them.
-pub(super) fn block_of(source: &SourceText, part: &Part) -> Option<Range<usize>> {
+pub(super) fn block_of(source: &SourceText, part: &SourcePart) -> Option<Range<usize>> {
     let lines = Lines(&source.text);
     let range = &part.item.range;
     let is_alone = lines.is_first(range.start) && ends_line(source, range.end);

@@ -6,7 +6,7 @@ use super::items::Item;
 use super::kinds::{Owner, form_key};
 use super::mentions::{References, needs_of};
 use super::parts::move_step;
-use super::read::{Holder, Part, Role, SourceText};
+use super::read::{Holder, Role, SourcePart, SourceText};
 use super::tokens::Unreadable;
 use super::value::{OptionValue, read_value};
 use serde::Serialize;
@@ -152,7 +152,7 @@ impl ScenarioSource {
 impl PartSource {
     fn new(source: &SourceText, holder: &Holder, number: usize, references: &References) -> Self {
         let part = &holder.parts[number];
-        let Part { role, item, .. } = part;
+        let SourcePart { role, item, .. } = part;
         let owner = Owner::of_role(*role);
         Self {
             role: *role,

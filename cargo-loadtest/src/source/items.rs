@@ -24,7 +24,7 @@ pub(super) struct Item {
     pub(super) is_function: bool,
     pub(super) is_async: bool,
     /// Each parameter of a function.
-    pub(super) parameters: Vec<Parameter>,
+    pub(super) parameters: Vec<WrittenParameter>,
     /// Behind the parameters of a function, where `-> T` would go.
     pub(super) parameters_end: usize,
     /// The type behind `->`.
@@ -34,7 +34,7 @@ pub(super) struct Item {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parameter {
+pub(super) struct WrittenParameter {
     pub(super) range: Range<usize>,
     /// What it names: a step, a feed or another function of the scenario.
     pub(super) name: String,
@@ -230,7 +230,7 @@ impl Item {
         };
         self.parameters_end = rest[at].range.end;
         self.parameters = split_parameters(inside)
-            .filter_map(|tokens| Parameter::read(text, tokens))
+            .filter_map(|tokens| WrittenParameter::read(text, tokens))
             .collect();
         if let [minus, greater, result @ ..] = &rest[at + 1..]
             && minus.is_punct('-')
@@ -277,7 +277,7 @@ pub(super) fn split_parameters(tokens: &[Token]) -> impl Iterator<Item = &[Token
     })
 }
 
-impl Parameter {
+impl WrittenParameter {
     /// Reads `login: &Login`, `_login: &Login` or `#[from(login)] Login { token }: &Login`.
     fn read(text: &str, tokens: &[Token]) -> Option<Self> {
         let range = range_of(tokens)?;

@@ -31,7 +31,7 @@ pub(super) const REQUEST: &str = "request";
 
 /// The kind of value that an option has.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum ItemKind {
     Flag,
     /// Without a value, or with parameters: `once(for = 50m)`.
     FlagOrCall,
@@ -63,8 +63,8 @@ pub(super) fn form_key(owner: Owner, key: &str) -> &str {
     }
 }
 
-pub(super) fn kind_of(owner: Owner, key: &str) -> Option<Kind> {
-    use Kind::{
+pub(super) fn kind_of(owner: Owner, key: &str) -> Option<ItemKind> {
+    use ItemKind::{
         Body, Call, Closure, Condition, Conditions, Fields, Flag, FlagOrCall, Load, Pair, Request,
         Source, SourceOrCall, Text, Texts,
     };

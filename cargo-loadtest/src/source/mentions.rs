@@ -1,6 +1,6 @@
 //! The steps that templates and parameters name: `{{login.response.token}}`, `login: &Login`.
 
-use super::read::{Holder, Part, Role, SourceText};
+use super::read::{Holder, Role, SourcePart, SourceText};
 use super::tokens::{Token, TokenKind};
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ pub(super) fn mentions_of(source: &SourceText, holder: &Holder, name: &str) -> V
 }
 
 /// The names that a part takes from other parts.
-pub(super) fn needs_of(source: &SourceText, part: &Part) -> Vec<String> {
+pub(super) fn needs_of(source: &SourceText, part: &SourcePart) -> Vec<String> {
     let attribute = part
         .attribute
         .as_ref()
@@ -109,7 +109,7 @@ fn has_word(text: &str, tokens: &[Token], name: &str, skipped: &[Range<usize>]) 
 }
 
 /// The names of the steps, in order.
-pub(super) fn step_names<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<String> {
+pub(super) fn step_names<'a>(parts: impl Iterator<Item = &'a SourcePart>) -> Vec<String> {
     let steps = parts.filter(|part| part.role == Role::Step);
     steps.map(|part| part.item.name.clone()).collect()
 }

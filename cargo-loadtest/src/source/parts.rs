@@ -8,7 +8,7 @@ use super::kinds::Owner;
 use super::layout::{Printed, ends_line, write_attribute};
 use super::mentions::{References, is_named_in_code, mentions_of, needs_of, step_names};
 use super::proof::{Expected, has_same_tokens};
-use super::read::{Holder, Part, Role, SourceText};
+use super::read::{Holder, Role, SourcePart, SourceText};
 use super::splice::{Lines, Splice};
 use super::value::{OptionValue, check_and_print};
 use std::ops::Range;
@@ -97,7 +97,7 @@ pub(super) fn move_step(
     ))
 }
 
-fn shared_line(part: &Part) -> String {
+fn shared_line(part: &SourcePart) -> String {
     let name = &part.item.name;
     format!("there is something else on a line of `{name}`: move it in Rust")
 }

@@ -5,7 +5,7 @@ use super::create::NewScenario;
 use super::edit::{Change, NewStep};
 use super::items::Item;
 use super::print::print_option;
-use super::read::{Holder, Part, Role, SourceText};
+use super::read::{Holder, Role, SourcePart, SourceText};
 use super::tokens::{for_each_leaf, lex_text, spell_tokens, spell_value};
 use super::value::OptionValue;
 use std::ops::Range;
@@ -151,7 +151,7 @@ fn expected_comments(before: &SourceText, change: &Change) -> Vec<String> {
 impl HolderShape {
     fn new(source: &SourceText, holder: &Holder) -> Self {
         let parts = &holder.parts;
-        let group_of = |part: &Part| part.group.map(|group| parts[group].item.name.clone());
+        let group_of = |part: &SourcePart| part.group.map(|group| parts[group].item.name.clone());
         Self {
             path: holder.path.clone(),
             description: spell_docs(source, &holder.item),
@@ -219,7 +219,7 @@ impl HolderShape {
 }
 
 impl PartShape {
-    fn new(source: &SourceText, part: &Part, group: Option<String>) -> Self {
+    fn new(source: &SourceText, part: &SourcePart, group: Option<String>) -> Self {
         let returns = part.item.returns.clone();
         Self {
             role: part.role,

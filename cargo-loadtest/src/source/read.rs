@@ -58,14 +58,14 @@ pub(super) struct Holder {
     pub(super) path: String,
     pub(super) item: Item,
     pub(super) attribute: Attribute,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SourcePart>,
     /// The number of the module with `#[scenarios]` that a scenario is in.
     pub(super) module: Option<usize>,
 }
 
 /// An item in the body of a scenario.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct SourcePart {
     pub(super) role: Role,
     pub(super) item: Item,
     /// That of the role.
@@ -160,7 +160,8 @@ impl SourceText {
             let Some(holder) = item().into_holder(text, attribute, modules, module) else {
                 return false;
             };
-            let is_answer = |part: &&Part| part.role == Role::Rust && part.item.is_answer(text);
+            let is_answer =
+                |part: &&SourcePart| part.role == Role::Rust && part.item.is_answer(text);
             let answers = holder.parts.iter().filter(is_answer);
             self.answers.extend(answers.map(|part| part.item.clone()));
             self.scenarios.push(holder);
@@ -176,7 +177,7 @@ impl SourceText {
             };
             let path: Vec<&str> = [modules, &[&item.name]].concat();
             let number = self.modules.len();
-            let is_shared = |part: &Part| {
+            let is_shared = |part: &SourcePart| {
                 matches!(
                     part.role,
                     Role::Setup | Role::Feed | Role::State | Role::Teardown
@@ -223,7 +224,7 @@ impl Item {
 }
 
 /// Reads the items of a body; those of a group follow it.
-fn read_parts(text: &str, body: &[Token]) -> Vec<Part> {
+fn read_parts(text: &str, body: &[Token]) -> Vec<SourcePart> {
     let mut parts = Vec::new();
     for (tokens, head) in split_items(text, body) {
         let (attributes, _) = find_attributes(text, tokens, 0);
@@ -240,7 +241,7 @@ fn read_parts(text: &str, body: &[Token]) -> Vec<Part> {
         let number = parts.len();
         let members = item.body_tokens().filter(|_| role == Role::Group);
         let members = members.map(|inside| read_parts(text, inside));
-        parts.push(Part {
+        parts.push(SourcePart {
             role,
             item,
             attribute,
@@ -254,7 +255,7 @@ fn read_parts(text: &str, body: &[Token]) -> Vec<Part> {
     parts
 }
 
-impl Part {
+impl SourcePart {
     /// The options of its attribute.
     pub(super) fn options(&self) -> &[OptionText] {
         self.attribute

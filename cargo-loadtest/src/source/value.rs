@@ -2,7 +2,7 @@
 
 use super::attribute::{GOOD, OptionForm, OptionText};
 use super::grammar::{self, Rest, Rule};
-use super::kinds::{Kind, Owner, form_key, kind_of};
+use super::kinds::{ItemKind, Owner, form_key, kind_of};
 use super::mistakes::explain_option;
 use super::print::print_option;
 use super::tokens::{find_comments, lex_text, spell_value};
@@ -85,7 +85,7 @@ pub(super) fn read_value(
     let key = form_key(owner, &option.key);
     let kind = kind_of(owner, key).ok_or(UNKNOWN)?;
     let is_closure = (option.value_tokens().first()).is_some_and(|token| token.is_punct('|'));
-    if is_closure || matches!(kind, Kind::Closure) {
+    if is_closure || matches!(kind, ItemKind::Closure) {
         return Err(CLOSURE);
     }
     let source = &text[option.range.clone()];
@@ -126,24 +126,28 @@ pub(super) fn check_and_print(
     }
 }
 
-fn parse_value(kind: Kind, text: &str, option: &OptionText) -> Option<OptionValue> {
+fn parse_value(kind: ItemKind, text: &str, option: &OptionText) -> Option<OptionValue> {
     let mut rest = Rest::new(text, option.value_tokens());
     let source = || undent(text, option);
     let is_assigned = option.form == OptionForm::Assigned;
     let is_call = option.form == OptionForm::Call;
     let value = match kind {
-        Kind::Flag | Kind::FlagOrCall if option.form == OptionForm::Bare => OptionValue::Flag,
-        Kind::Flag => (option.form == OptionForm::Bare).then_some(OptionValue::Flag)?,
-        Kind::Source(rule) | Kind::SourceOrCall(rule) if is_assigned || option.key == GOOD => {
+        ItemKind::Flag | ItemKind::FlagOrCall if option.form == OptionForm::Bare => {
+            OptionValue::Flag
+        }
+        ItemKind::Flag => (option.form == OptionForm::Bare).then_some(OptionValue::Flag)?,
+        ItemKind::Source(rule) | ItemKind::SourceOrCall(rule)
+            if is_assigned || option.key == GOOD =>
+        {
             rule(&mut rest)?;
             OptionValue::Source(source())
         }
-        Kind::Text if is_assigned => OptionValue::Text(rest.take_string()?),
-        Kind::Request if is_assigned => OptionValue::Request {
+        ItemKind::Text if is_assigned => OptionValue::Text(rest.take_string()?),
+        ItemKind::Request if is_assigned => OptionValue::Request {
             method: option.key.clone(),
             url: rest.take_string()?,
         },
-        Kind::Pair => {
+        ItemKind::Pair => {
             let mut inside = if is_call { rest } else { rest.take_group('(')? };
             let first = inside.take_string()?;
             inside.take(",")?;
@@ -152,29 +156,29 @@ fn parse_value(kind: Kind, text: &str, option: &OptionText) -> Option<OptionValu
             inside.is_empty().then_some(())?;
             OptionValue::Pair(first, second)
         }
-        Kind::Texts if is_assigned => {
+        ItemKind::Texts if is_assigned => {
             let inside = rest.take_group('[')?;
             OptionValue::Texts(read_list(inside, Rest::take_string)?)
         }
-        Kind::Conditions(scope) if is_call => {
+        ItemKind::Conditions(scope) if is_call => {
             let conditions = read_list(rest, |rest| read_condition(rest.take_until_comma(), scope));
             return Some(OptionValue::Conditions(conditions?));
         }
-        Kind::Condition(scope) if option.form == OptionForm::Compared => {
+        ItemKind::Condition(scope) if option.form == OptionForm::Compared => {
             return read_condition(&source(), scope).map(OptionValue::Source);
         }
-        Kind::Fields { may_hold_files } if is_assigned => {
+        ItemKind::Fields { may_hold_files } if is_assigned => {
             let inside = rest.take_group('{')?;
             OptionValue::Fields(read_list(inside, |rest| read_field(rest, may_hold_files))?)
         }
-        Kind::Body if is_assigned => match take_file(&mut rest) {
+        ItemKind::Body if is_assigned => match take_file(&mut rest) {
             Some(path) => OptionValue::File(path),
             None => OptionValue::Text(rest.take_string()?),
         },
-        Kind::Call | Kind::FlagOrCall | Kind::SourceOrCall(_) if is_call => {
+        ItemKind::Call | ItemKind::FlagOrCall | ItemKind::SourceOrCall(_) if is_call => {
             return read_parameters(&option.key, rest).map(OptionValue::Call);
         }
-        Kind::Load if is_assigned => {
+        ItemKind::Load if is_assigned => {
             let mut ahead = rest;
             if let Some(stages) = ahead.take_group('[') {
                 rest = ahead;

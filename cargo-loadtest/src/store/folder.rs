@@ -23,12 +23,12 @@ const COMPARISON: &str = "comparison.json";
 
 /// The result of a run: the record, and its comparison with a baseline if there is one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Measured<'a> {
+pub(crate) struct MeasuredRun<'a> {
     pub(crate) record: &'a RunRecord,
     pub(crate) comparison: Option<&'a RunComparison>,
 }
 
-impl Measured<'_> {
+impl MeasuredRun<'_> {
     /// Grades the run.
     pub(crate) fn grade(self) -> Report {
         Report::grade(self.record, self.comparison)
@@ -189,7 +189,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When one cannot be written.
-    pub(crate) fn close(&self, result: Measured<'_>, scenarios: usize) -> Result<(), Error> {
+    pub(crate) fn close(&self, result: MeasuredRun<'_>, scenarios: usize) -> Result<(), Error> {
         if let Some(comparison) = result.comparison {
             write_json(&self.comparison(), comparison)?;
         }
@@ -221,7 +221,7 @@ impl RunFolder {
     ///
     /// # Errors
     /// When it cannot be written there either.
-    pub(crate) fn close_elsewhere(&self, result: Measured<'_>) -> Result<Self, Error> {
+    pub(crate) fn close_elsewhere(&self, result: MeasuredRun<'_>) -> Result<Self, Error> {
         let temporary = std::env::temp_dir();
         let path = tempfile::Builder::new()
             .prefix("loadtest-")

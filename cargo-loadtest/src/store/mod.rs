@@ -10,7 +10,7 @@ mod read;
 #[cfg(feature = "ui")]
 pub(crate) use claim::Claim;
 pub(crate) use find::open;
-pub(crate) use folder::{Measured, RunFolder, is_of_a_run, is_packed_record};
+pub(crate) use folder::{MeasuredRun, RunFolder, is_of_a_run, is_packed_record};
 pub(crate) use read::{RecordError, damaged_record, decode_record, not_run, read_record};
 
 use crate::cli::CargoArgs;
@@ -250,7 +250,7 @@ mod tests {
         let mut record = header(&folder.identifier());
         folder.open(&record).unwrap();
         record.scenarios.push(sample::scenario_record());
-        let measured = Measured {
+        let measured = MeasuredRun {
             record: &record,
             comparison: None,
         };

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::files::write_json;
     use crate::session::sample;
-    use crate::store::Measured;
+    use crate::store::MeasuredRun;
     use crate::store::tests::{header, header_of, store};
     use loadtest_model::capacity::Search;
     use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
@@ -384,7 +384,7 @@ mod tests {
         let (_guard, store) = store();
         let folder = store.create().unwrap();
         let (mut record, comparison) = compared(&folder);
-        let measured = Measured {
+        let measured = MeasuredRun {
             record: &record,
             comparison: Some(&comparison),
         };

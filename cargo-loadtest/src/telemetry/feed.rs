@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Takes the frames of scenarios that run at once.
 #[derive(Clone)]
-pub(crate) struct Feed {
+pub(crate) struct IntervalFeed {
     pub(super) state: Arc<Mutex<HubState>>,
     /// The number of the first of them in the run.
     pub(super) first: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Feed {
     pub(super) spans: Vec<PathBuf>,
 }
 
-impl fmt::Debug for Feed {
+impl fmt::Debug for IntervalFeed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Feed")
@@ -26,7 +26,7 @@ impl fmt::Debug for Feed {
     }
 }
 
-impl Feed {
+impl IntervalFeed {
     /// Takes the spans of the scenarios from these files, which the load writes.
     pub(crate) fn with_spans(self, spans: impl IntoIterator<Item = PathBuf>) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! The hub: intervals to sinks, a thread each, and what became of them.
 
 use super::bounds::SeriesBudget;
-use super::feed::Feed;
+use super::feed::IntervalFeed;
 use super::interval::Interval;
 use super::queue::{DeliveryCounts, SinkQueue, now};
 use super::sink::prometheus::ScrapePage;
@@ -268,9 +268,9 @@ impl ServedSink {
 impl Hub {
     /// Returns what takes the frames of scenarios that run at once, the first of which has this number in the run;
     /// `None` where there is no sink.
-    pub(crate) fn feed(&self, first: usize) -> Option<Feed> {
+    pub(crate) fn feed(&self, first: usize) -> Option<IntervalFeed> {
         let is_used = !self.lock().sinks.is_empty();
-        is_used.then(|| Feed {
+        is_used.then(|| IntervalFeed {
             state: Arc::clone(&self.state),
             first,
             spans: Vec::new(),

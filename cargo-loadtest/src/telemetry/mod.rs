@@ -22,7 +22,7 @@ mod tracker;
 #[cfg(feature = "telemetry")]
 mod wire;
 
-pub(crate) use feed::Feed;
+pub(crate) use feed::IntervalFeed;
 pub(crate) use hub::Hub;
 pub(crate) use prepare::Telemetry;
 

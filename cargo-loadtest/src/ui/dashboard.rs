@@ -59,7 +59,7 @@ pub(super) struct State {
     watched: Mutex<Option<Watched>>,
     journeys: Mutex<BTreeMap<String, Journey>>,
     pub(super) notices: Notices,
-    changes: Mutex<VecDeque<Change>>,
+    changes: Mutex<VecDeque<SavedChange>>,
 }
 
 /// One journey of a scenario, as it was tried last.
@@ -95,7 +95,7 @@ pub(super) struct LastEdit {
 
 /// Something that this server did.
 #[derive(Debug, Clone)]
-pub(super) struct Change {
+pub(super) struct SavedChange {
     pub(super) at: String,
     /// Who asked for it, in a shared dashboard.
     pub(super) by: Option<String>,
@@ -347,7 +347,7 @@ impl Dashboard {
     ) -> String {
         let text = text.into();
         let mut changes = lock(&self.changes);
-        changes.push_front(Change {
+        changes.push_front(SavedChange {
             at: crate::store::now(),
             by: self.visitor().map(str::to_owned),
             text: text.clone(),
@@ -357,7 +357,7 @@ impl Dashboard {
     }
 
     /// Returns what this server did, the newest first.
-    pub(super) fn changes(&self) -> Vec<Change> {
+    pub(super) fn changes(&self) -> Vec<SavedChange> {
         lock(&self.changes).iter().cloned().collect()
     }
 

@@ -3,7 +3,7 @@
 use super::answer::{Answer, AnswerBody};
 use super::command::end_commands;
 use super::dashboard::Dashboard;
-use super::guard::{Refusal, add_headers};
+use super::guard::{RequestRefusal, add_headers};
 use super::listen::{Acceptor, Listener};
 use super::request::Fields;
 use super::route::Route;
@@ -193,7 +193,7 @@ async fn answer(
     })
 }
 
-fn refuse(dashboard: &Dashboard, refusal: Refusal) -> Answer {
+fn refuse(dashboard: &Dashboard, refusal: RequestRefusal) -> Answer {
     if dashboard.guard().note_refusal(Instant::now()) {
         console::print_warning(
             "something tries to reach this dashboard: many requests were refused within a minute",
@@ -201,20 +201,22 @@ fn refuse(dashboard: &Dashboard, refusal: Refusal) -> Answer {
     }
     let status = refusal.status();
     match refusal {
-        Refusal::Host => Answer::Text(status, String::new()),
-        Refusal::Secret => Answer::Page(status, pages::locked()),
-        Refusal::Origin => Answer::Text(
+        RequestRefusal::Host => Answer::Text(status, String::new()),
+        RequestRefusal::Secret => Answer::Page(status, pages::locked()),
+        RequestRefusal::Origin => Answer::Text(
             status,
             "only pages of this dashboard may do that\n".to_owned(),
         ),
-        Refusal::Type => Answer::Text(
+        RequestRefusal::Type => Answer::Text(
             status,
             "the body is not a form of this dashboard\n".to_owned(),
         ),
-        Refusal::Proxy => Answer::Text(
+        RequestRefusal::Proxy => Answer::Text(
             status,
             "this dashboard only answers its proxy, which names the user\n".to_owned(),
         ),
-        Refusal::ReadOnly => Answer::Text(status, "this dashboard is read-only\n".to_owned()),
+        RequestRefusal::ReadOnly => {
+            Answer::Text(status, "this dashboard is read-only\n".to_owned())
+        }
     }
 }

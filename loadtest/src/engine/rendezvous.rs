@@ -29,14 +29,14 @@ struct MeetingPoint {
 #[derive(Debug, Default)]
 struct WaitingUsers {
     /// The group of each step.
-    groups: Vec<WaitingUsers>,
+    groups: Vec<WaitingGroup>,
     /// The users that have iterations left; `None` where further ones may always begin.
     left: Option<u64>,
 }
 
 /// The users that wait before a step.
 #[derive(Debug, Clone, Default)]
-struct WaitingUsers {
+struct WaitingGroup {
     waiting: u32,
     /// The time at which they go, however few they are.
     deadline: Option<Instant>,
@@ -57,7 +57,7 @@ impl MeetingPoints {
         Arc::new(Self {
             points: steps.map(|step| step.rendezvous.map(point)).collect(),
             waiting: Mutex::new(WaitingUsers {
-                groups: vec![WaitingUsers::default(); scenario.steps.len()],
+                groups: vec![WaitingGroup::default(); scenario.steps.len()],
                 left,
             }),
         })
@@ -132,8 +132,8 @@ impl MeetingPoints {
 }
 
 impl MeetingPoint {
-    fn release(&self, group: &mut WaitingUsers) {
-        *group = WaitingUsers::default();
+    fn release(&self, group: &mut WaitingGroup) {
+        *group = WaitingGroup::default();
         self.gone.send_modify(|gone| *gone += 1);
     }
 }

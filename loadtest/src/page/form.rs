@@ -1,6 +1,6 @@
 //! A form of a page, filled in and sent.
 
-use super::{Button, Field, FormHead, Page, Part, find_field, join_words, missing};
+use super::{Button, Field, FormHead, Page, PagePart, find_field, join_words, missing};
 use crate::multipart::Form;
 use crate::{Error, Request};
 use http::Method;
@@ -21,14 +21,14 @@ impl<'p> PageForm<'p> {
         let text = join_words(wanted);
         let forms = || {
             page.parts().iter().filter_map(|part| match part {
-                Part::Form(form) => Some(form),
+                PagePart::Form(form) => Some(form),
                 _ => None,
             })
         };
         let fields = |form: &FormHead| {
             let parts = page.document.parts[form.parts.clone()].iter();
             parts.filter_map(|part| match part {
-                Part::Field(field) => Some(field),
+                PagePart::Field(field) => Some(field),
                 _ => None,
             })
         };

@@ -1,6 +1,6 @@
 //! Reads the parts of a page out of its tokens.
 
-use super::{Button, Choice, Document, Field, FormHead, Link, Part, Row, join_words};
+use super::{Button, Choice, Document, Field, FormHead, Link, PagePart, TableRow, join_words};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use std::collections::btree_map::Entry;
@@ -263,7 +263,7 @@ impl Reader {
             .iter()
             .filter(|(key, _)| key.starts_with("data-"));
         for (name, value) in data {
-            self.document.push(Part::Data {
+            self.document.push(PagePart::Data {
                 name: name.clone(),
                 value: value.clone(),
             });
@@ -315,7 +315,7 @@ impl Reader {
         let part = self.document.parts.len();
         let href = href.trim().to_owned();
         let text = tag.get_or_empty("alt");
-        self.document.push(Part::Link(Link { href, text }));
+        self.document.push(PagePart::Link(Link { href, text }));
         if tag.name == "a" {
             self.link = Some(self.open_text(part, tag));
         }
@@ -342,7 +342,7 @@ impl Reader {
         self.end_form();
         self.form = Some(self.document.parts.len());
         let names = ["id", "name"].map(|name| tag.get(name));
-        self.document.push(Part::Form(FormHead {
+        self.document.push(PagePart::Form(FormHead {
             names: names.into_iter().flatten().collect(),
             action: tag.get_or_empty("action").trim().to_owned(),
             method: tag.get_or_empty("method"),
@@ -381,14 +381,14 @@ impl Reader {
     }
 
     fn hide_field(&mut self) {
-        if let Some(Part::Field(field)) = self.document.parts.last_mut() {
+        if let Some(PagePart::Field(field)) = self.document.parts.last_mut() {
             field.is_hidden = true;
         }
     }
 
     fn field(&mut self, name: String, value: String, is_sent: bool, button: Option<Button>) {
         if !name.is_empty() || button.is_some() {
-            self.document.push(Part::Field(Field {
+            self.document.push(PagePart::Field(Field {
                 name,
                 value,
                 is_sent,
@@ -452,7 +452,7 @@ impl Reader {
             places.pop();
         }
         if open.is_row {
-            self.document.rows.push(Row {
+            self.document.rows.push(TableRow {
                 words: open.words..self.document.words.len(),
                 parts: open.parts..self.document.parts.len(),
             });
@@ -476,7 +476,7 @@ impl Reader {
     fn end_link(&mut self) {
         if let Some(open) = self.link.take() {
             let words = self.text_of(&open);
-            if let Some(Part::Link(link)) = self.document.parts.get_mut(open.part) {
+            if let Some(PagePart::Link(link)) = self.document.parts.get_mut(open.part) {
                 link.text = words;
             }
         }
@@ -485,7 +485,7 @@ impl Reader {
     fn end_button(&mut self) {
         if let Some(open) = self.button.take() {
             let words = self.text_of(&open);
-            if let Some(Part::Field(Field {
+            if let Some(PagePart::Field(Field {
                 button: Some(button),
                 ..
             })) = self.document.parts.get_mut(open.part)
@@ -545,14 +545,14 @@ impl Reader {
             self.field(name.clone(), choice.value.clone(), !is_disabled, None);
         }
         for (choice, _) in options {
-            self.document.push(Part::Choice(choice));
+            self.document.push(PagePart::Choice(choice));
         }
     }
 
     fn end_form(&mut self) {
         if let Some(at) = self.form.take() {
             let end = self.document.parts.len();
-            if let Some(Part::Form(form)) = self.document.parts.get_mut(at) {
+            if let Some(PagePart::Form(form)) = self.document.parts.get_mut(at) {
                 form.parts = at + 1..end;
             }
         }

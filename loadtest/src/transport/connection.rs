@@ -42,7 +42,7 @@ pub(super) struct Connection {
 
 /// What a connection is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum ConnectionPurpose {
     /// Requests, by the protocol that the scenario asks for.
     Requests,
     /// Requests and calls of several users: HTTP/2 alone is spoken.
@@ -129,17 +129,17 @@ impl Connection {
         addresses: &Addresses,
         preferred: &mut usize,
         phases: &mut Phases,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         mut begin_stage: impl FnMut(CallStage),
     ) -> Result<Self, Failure> {
-        if purpose == Purpose::Requests && network.http == HttpVersion::Http3 {
+        if purpose == ConnectionPurpose::Requests && network.http == HttpVersion::Http3 {
             return Self::open_quic(network, origin, addresses, preferred, phases, begin_stage)
                 .await;
         }
         let mut is_http2 = match purpose {
-            Purpose::Requests => network.http == HttpVersion::Http2,
-            Purpose::Upgrade => false,
-            Purpose::Calls | Purpose::Sharing => true,
+            ConnectionPurpose::Requests => network.http == HttpVersion::Http2,
+            ConnectionPurpose::Upgrade => false,
+            ConnectionPurpose::Calls | ConnectionPurpose::Sharing => true,
         };
         let begin = Instant::now();
         #[cfg(test)]
@@ -168,13 +168,17 @@ impl Connection {
             begin_stage(CallStage::Handshake);
             let (tls, host) = (&network.tls, &origin.host);
             let tls = match purpose {
-                Purpose::Requests | Purpose::Sharing => tls.connect(host, tcp).await,
-                Purpose::Upgrade => tls.connect_for_upgrade(host, tcp).await,
-                Purpose::Calls => tls.connect_for_calls(host, tcp).await,
+                ConnectionPurpose::Requests | ConnectionPurpose::Sharing => {
+                    tls.connect(host, tcp).await
+                }
+                ConnectionPurpose::Upgrade => tls.connect_for_upgrade(host, tcp).await,
+                ConnectionPurpose::Calls => tls.connect_for_calls(host, tcp).await,
             };
             add_phase(&mut phases.tls, connected.elapsed());
             let tls = tls.map_err(|error| match purpose {
-                Purpose::Calls if error_mapping::is_without_protocol(&error) => no_http2(purpose),
+                ConnectionPurpose::Calls if error_mapping::is_without_protocol(&error) => {
+                    no_http2(purpose)
+                }
                 _ => error_mapping::handshake_failure(&error),
             })?;
             wants_identity = tls.wants_identity;
@@ -208,12 +212,12 @@ impl Connection {
     async fn over(
         stream: TransportStream,
         is_http2: bool,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         meter: Rc<Meter>,
     ) -> Result<Self, Failure> {
         let io = MeteredStream::new(stream, Rc::clone(&meter));
         let protocol = if is_http2 {
-            let most = if purpose == Purpose::Sharing {
+            let most = if purpose == ConnectionPurpose::Sharing {
                 1
             } else {
                 usize::MAX
@@ -346,10 +350,10 @@ impl Connection {
 }
 
 /// The failure of a target that speaks no HTTP/2.
-fn no_http2(purpose: Purpose) -> Failure {
+fn no_http2(purpose: ConnectionPurpose) -> Failure {
     let words = match purpose {
-        Purpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
-        Purpose::Requests | Purpose::Sharing | Purpose::Upgrade => {
+        ConnectionPurpose::Calls => "the target does not offer HTTP/2, which gRPC needs",
+        ConnectionPurpose::Requests | ConnectionPurpose::Sharing | ConnectionPurpose::Upgrade => {
             "the target does not offer HTTP/2, which `http = 2` requires"
         }
     };

@@ -1,7 +1,7 @@
 //! The route of a user to one origin, and one request over it.
 
 use super::compression::Encoding;
-use super::connection::{Connection, ConnectionEnd, Protocol, Purpose};
+use super::connection::{Connection, ConnectionEnd, ConnectionPurpose, Protocol};
 use super::cookies::CookieJar;
 use super::hop::{Hop, HopAnswer};
 #[cfg(feature = "http3")]
@@ -172,8 +172,8 @@ impl Route {
         }
         // In a box, so that the requests of all others stay small.
         let purpose = match call.websocket {
-            Some(_) => Purpose::Upgrade,
-            None => Purpose::Requests,
+            Some(_) => ConnectionPurpose::Upgrade,
+            None => ConnectionPurpose::Requests,
         };
         let connection = Box::pin(self.connect(lent.network, purpose, progress)).await?;
         progress.connected(Instant::now());
@@ -241,7 +241,7 @@ impl Route {
     async fn connect(
         &mut self,
         network: &Network,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         progress: &mut CallProgress<'_>,
     ) -> Result<Connection, Failure> {
         progress.stage = CallStage::Lookup;

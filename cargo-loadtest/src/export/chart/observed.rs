@@ -1,6 +1,6 @@
 //! The target's own side, drawn over time: a chart for each unit.
 
-use super::plot::{Bound, PlotSeries, draw_plot};
+use super::plot::{AxisBound, PlotSeries, draw_plot};
 use super::{Chart, paint_of};
 use loadtest_model::card::{Card, ObservedRow};
 use loadtest_model::display;
@@ -31,7 +31,7 @@ fn draw_unit(card: &Card, unit: &str) -> Chart {
         ..PlotSeries::new(&row.name, paint_of(place), &card.course, |_| None)
     });
     let bounds = rows.iter().filter_map(|row| {
-        Some(Bound {
+        Some(AxisBound {
             value: row.bound?,
             words: format!("{} {}", row.name, row.limit.as_ref()?),
         })

@@ -38,7 +38,7 @@ pub(super) struct PlotSeries {
 }
 
 /// A value that must not be exceeded, in the words of its condition.
-pub(super) struct Bound {
+pub(super) struct AxisBound {
     pub(super) value: f64,
     pub(super) words: String,
 }
@@ -91,7 +91,7 @@ pub(super) fn draw_plot(
     title: &str,
     course: &Timeline,
     series: &[PlotSeries],
-    bounds: &[Bound],
+    bounds: &[AxisBound],
     tick: Words<'_>,
     exact: Words<'_>,
 ) -> Chart {

@@ -1,7 +1,7 @@
 //! The course of a run, drawn over time.
 
 use super::observed::draw_observed;
-use super::plot::{Bound, PlotSeries, draw_plot};
+use super::plot::{AxisBound, PlotSeries, draw_plot};
 use super::{Chart, paint_of};
 use crate::export::scene::Paint;
 use loadtest_model::card::{Card, Point, SocketPoint, StepCourse, ThresholdRow, Timeline};
@@ -101,7 +101,12 @@ pub(crate) fn draw_delays(card: &Card) -> Option<Chart> {
     (course.points.len() > 1 && !series.is_empty()).then(draw)
 }
 
-fn draw_seconds(title: &str, course: &Timeline, series: &[PlotSeries], bounds: &[Bound]) -> Chart {
+fn draw_seconds(
+    title: &str,
+    course: &Timeline,
+    series: &[PlotSeries],
+    bounds: &[AxisBound],
+) -> Chart {
     let time = |seconds: f64| Duration::from_nanos((seconds * 1e9).round() as u64);
     let tick = |seconds| display::format_span(time(seconds));
     let exact = |seconds| display::format_duration(time(seconds));
@@ -109,7 +114,7 @@ fn draw_seconds(title: &str, course: &Timeline, series: &[PlotSeries], bounds: &
 }
 
 /// Returns the upper bounds of the quantiles of the whole journey.
-fn list_time_bounds(card: &Card) -> Vec<Bound> {
+fn list_time_bounds(card: &Card) -> Vec<AxisBound> {
     let is_whole = |row: &&ThresholdRow| {
         let is_quantile = matches!(row.metric, Metric::P50 | Metric::P95 | Metric::P99);
         let is_of_step = row.step.is_some() && !card.headline.single_request;
@@ -119,10 +124,14 @@ fn list_time_bounds(card: &Card) -> Vec<Bound> {
             && row.row.is_none()
             && row.condition.contains('<')
     };
-    let bounds = card.thresholds.iter().filter(is_whole).map(|row| Bound {
-        value: row.bound / 1e6,
-        words: row.condition.clone(),
-    });
+    let bounds = card
+        .thresholds
+        .iter()
+        .filter(is_whole)
+        .map(|row| AxisBound {
+            value: row.bound / 1e6,
+            words: row.condition.clone(),
+        });
     bounds.collect()
 }
 

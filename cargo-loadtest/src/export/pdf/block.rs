@@ -13,7 +13,7 @@ pub(super) type At = (f64, f64);
 
 /// Something drawn.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Item {
+pub(super) enum PdfItem {
     Area {
         points: Vec<At>,
         colour: Colour,
@@ -37,7 +37,7 @@ pub(super) enum Item {
     },
 }
 
-impl Item {
+impl PdfItem {
     pub(super) fn moved(mut self, by: At) -> Self {
         let shift = |at: &mut At| *at = (at.0 + by.0, at.1 + by.1);
         match &mut self {
@@ -53,7 +53,7 @@ impl Item {
 /// A drawing of some height.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Drawing {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<PdfItem>,
     pub(super) height: f64,
 }
 
@@ -67,14 +67,14 @@ impl Drawing {
     }
 
     pub(super) fn rect(&mut self, at: At, size: At, colour: Colour) {
-        self.items.push(Item::Area {
+        self.items.push(PdfItem::Area {
             points: outline_rect(at, size),
             colour,
         });
     }
 
     pub(super) fn frame(&mut self, at: At, size: At, colour: Colour) {
-        self.items.push(Item::Stroke {
+        self.items.push(PdfItem::Stroke {
             points: outline_rect(at, size),
             colour,
             width: 0.7,
@@ -85,7 +85,7 @@ impl Drawing {
 
     /// A horizontal line.
     pub(super) fn rule(&mut self, from: At, to: f64, colour: Colour) {
-        self.items.push(Item::Stroke {
+        self.items.push(PdfItem::Stroke {
             points: vec![from, (to, from.1)],
             colour,
             width: 0.6,
@@ -103,7 +103,7 @@ impl Drawing {
                 let place = (x - 1.2, at.1 - 0.86 * size);
                 self.rect(place, (run.width + 2.4, 1.12 * size), CODE);
             }
-            self.items.push(Item::Text {
+            self.items.push(PdfItem::Text {
                 at: (x, at.1),
                 text: run.text,
                 face: run.face,
@@ -178,7 +178,7 @@ impl Drawing {
                 paint,
                 width,
                 dashed,
-            } => self.items.push(Item::Stroke {
+            } => self.items.push(PdfItem::Stroke {
                 points: points.iter().copied().map(at).collect(),
                 colour: light_colour(*paint),
                 width: (width * scale).max(0.4),
@@ -190,7 +190,7 @@ impl Drawing {
                 points,
                 paint,
                 opacity,
-            } => self.items.push(Item::Area {
+            } => self.items.push(PdfItem::Area {
                 points: points.iter().copied().map(at).collect(),
                 colour: light_colour(*paint).tint(*opacity),
             }),
@@ -203,7 +203,7 @@ impl Drawing {
                     (0..12).map(|i| (f64::from(i) * std::f64::consts::TAU / 12.0).sin_cos());
                 let points =
                     around.map(|(sin, cos)| (centre.0 + radius * cos, centre.1 + radius * sin));
-                self.items.push(Item::Area {
+                self.items.push(PdfItem::Area {
                     points: points.map(at).collect(),
                     colour: light_colour(*paint),
                 });
@@ -257,7 +257,8 @@ mod tests {
         scene.text((1_000.0, 50.0), "right", Paint::Ink, Anchor::End);
         let block = Drawing::scene(&scene, 250.0, &fonts);
         assert!((block.height - 25.0).abs() < 1e-9);
-        let [Item::Area { points, .. }, Item::Text { at, size, .. }] = &block.items[..] else {
+        let [PdfItem::Area { points, .. }, PdfItem::Text { at, size, .. }] = &block.items[..]
+        else {
             panic!("{block:?}");
         };
         assert_eq!(points[2], (125.0, 25.0));

@@ -1,6 +1,6 @@
 //! Fills pages from top to bottom: a heading stays with what follows it, and nothing is cut.
 
-use super::block::{At, Drawing, Item};
+use super::block::{At, Drawing, PdfItem};
 use super::fonts::Fonts;
 use super::text::{ALARM, GRID, MUTED, Span, Style, break_lines, plain_spans, prose_spans};
 
@@ -41,7 +41,7 @@ struct Heading {
 #[derive(Debug)]
 pub(super) struct Flow<'a> {
     pub(super) fonts: &'a Fonts,
-    pages: Vec<Vec<Item>>,
+    pages: Vec<Vec<PdfItem>>,
     y: f64,
     marks: Vec<Mark>,
     heading: Option<Heading>,
@@ -166,7 +166,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The pages with their feet, and the outline.
-    pub(super) fn finish(mut self, foot: &str) -> (Vec<Vec<Item>>, Vec<Mark>) {
+    pub(super) fn finish(mut self, foot: &str) -> (Vec<Vec<PdfItem>>, Vec<Mark>) {
         let many = self.pages.len();
         let style = Style::new(7.5).colour(MUTED);
         for (number, page) in self.pages.iter_mut().enumerate() {
@@ -180,7 +180,7 @@ impl<'a> Flow<'a> {
                 (0.0, 7.0),
             );
             block.add(Drawing::lines(place, style.size), (WIDTH - right, 7.0));
-            let is_escape = |item: &Item| matches!(item, Item::Text { escaped: true, .. });
+            let is_escape = |item: &PdfItem| matches!(item, PdfItem::Text { escaped: true, .. });
             if page.iter().any(is_escape) {
                 let note = "\\u{..} is a character that no font of this document has: add a font with `--pdf-font FILE`.";
                 let style = style.colour(ALARM);
@@ -197,10 +197,10 @@ impl<'a> Flow<'a> {
 mod tests {
     use super::*;
 
-    fn texts(page: &[Item]) -> Vec<(&str, f64)> {
+    fn texts(page: &[PdfItem]) -> Vec<(&str, f64)> {
         page.iter()
             .filter_map(|item| match item {
-                Item::Text { text, at, .. } => Some((&**text, at.1)),
+                PdfItem::Text { text, at, .. } => Some((&**text, at.1)),
                 _ => None,
             })
             .collect()
@@ -286,7 +286,7 @@ mod tests {
         flow.page();
         flow.paragraph(&plain_spans("all is well", Style::new(9.0)));
         let (pages, _) = flow.finish("");
-        let says = |page: &[Item]| {
+        let says = |page: &[PdfItem]| {
             texts(page)
                 .iter()
                 .any(|(text, _)| text.contains("--pdf-font"))

@@ -19,7 +19,7 @@ mod text;
 mod write;
 
 use super::page::{Page, SheetKind, Tone};
-use block::{Drawing, Item};
+use block::{Drawing, PdfItem};
 use flow::{Flow, Mark, WIDTH};
 pub(crate) use fonts::Font;
 use fonts::Fonts;
@@ -49,7 +49,7 @@ pub(crate) fn render(report: &Report, more: &[Font]) -> Vec<u8> {
 }
 
 /// Returns the pages, and what their outline names.
-fn lay_out(page: &Page, fonts: &Fonts) -> (Vec<Vec<Item>>, Vec<Mark>) {
+fn lay_out(page: &Page, fonts: &Fonts) -> (Vec<Vec<PdfItem>>, Vec<Mark>) {
     let mut flow = Flow::new(fonts);
     if !page.is_alone && !page.is_search {
         place_summary(&mut flow, page);

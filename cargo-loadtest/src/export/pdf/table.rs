@@ -246,7 +246,7 @@ fn build_spans(form: Form, text: &str, style: Style) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::pdf::block::Item;
+    use crate::export::pdf::block::PdfItem;
 
     fn cell(text: &str) -> TableCell {
         TableCell {
@@ -314,7 +314,7 @@ mod tests {
             .iter()
             .map(|row| {
                 let block = grid.draw_row(row, true);
-                let Some(Item::Text {
+                let Some(PdfItem::Text {
                     at,
                     text,
                     size,
@@ -345,7 +345,8 @@ mod tests {
             place_table(&mut flow, &table);
             let (pages, _) = flow.finish("");
             let page_of = |name: &str| {
-                let is = |item: &Item| matches!(item, Item::Text { text, .. } if text == name);
+                let is =
+                    |item: &PdfItem| matches!(item, PdfItem::Text { text, .. } if text == name);
                 pages.iter().position(|page| page.iter().any(is))
             };
             assert_eq!(page_of("step_1"), page_of("step_2"), "{above}");
@@ -362,7 +363,7 @@ mod tests {
         for page in pages {
             let heads = page
                 .iter()
-                .filter(|item| matches!(item, Item::Text { text, .. } if text == "Step"));
+                .filter(|item| matches!(item, PdfItem::Text { text, .. } if text == "Step"));
             assert_eq!(heads.count(), 1);
         }
     }

@@ -38,7 +38,7 @@ fn all() -> Vec<(&'static str, Report)> {
 }
 
 /// A report by its name, with what is on each of its pages.
-type LaidOut = (&'static str, Report, Vec<Vec<Item>>);
+type LaidOut = (&'static str, Report, Vec<Vec<PdfItem>>);
 
 /// All reports with their pages, which are laid out once for all tests.
 fn laid_out() -> &'static [LaidOut] {
@@ -60,9 +60,9 @@ fn pages(report: &Report, more: &[Font]) -> Vec<String> {
     texts(&lay_out(&Page::new(report), &fonts).0)
 }
 
-fn texts(pages: &[Vec<Item>]) -> Vec<String> {
-    let text = |item: &Item| match item {
-        Item::Text { text, .. } => Some(text.clone()),
+fn texts(pages: &[Vec<PdfItem>]) -> Vec<String> {
+    let text = |item: &PdfItem| match item {
+        PdfItem::Text { text, .. } => Some(text.clone()),
         _ => None,
     };
     pages
@@ -106,7 +106,7 @@ fn nothing_leaves_the_page_and_the_foot_is_free() {
     for (name, _, pages) in laid_out() {
         for (number, page) in pages.iter().enumerate() {
             for item in page {
-                let Item::Text {
+                let PdfItem::Text {
                     at,
                     text,
                     face,

@@ -1,6 +1,6 @@
 //! From drawn pages to a file: the one place that knows the crate that writes it.
 
-use super::block::{At, Item};
+use super::block::{At, PdfItem};
 use super::flow::{Mark, PAGE};
 use super::fonts::{Face, Fonts};
 use super::text::Colour;
@@ -25,7 +25,7 @@ pub(super) struct About {
 
 /// The file of these pages, in which the outline names the marks.
 pub(super) fn write_file(
-    pages: &[Vec<Item>],
+    pages: &[Vec<PdfItem>],
     marks: &[Mark],
     about: &About,
     fonts: &Fonts,
@@ -99,10 +99,10 @@ fn referenced_dictionary<'a>(
 }
 
 /// The characters that are drawn in each font.
-fn collect_letters(pages: &[Vec<Item>]) -> BTreeMap<Face, BTreeSet<char>> {
+fn collect_letters(pages: &[Vec<PdfItem>]) -> BTreeMap<Face, BTreeSet<char>> {
     let mut used: BTreeMap<Face, BTreeSet<char>> = BTreeMap::new();
     for item in pages.iter().flatten() {
-        if let Item::Text { face, text, .. } = item {
+        if let PdfItem::Text { face, text, .. } = item {
             used.entry(*face).or_default().extend(text.chars());
         }
     }
@@ -138,9 +138,9 @@ fn to_color(colour: Colour) -> Color {
     })
 }
 
-fn to_ops(item: &Item) -> Vec<Op> {
+fn to_ops(item: &PdfItem) -> Vec<Op> {
     match item {
-        Item::Area { points, colour } => vec![
+        PdfItem::Area { points, colour } => vec![
             Op::SetFillColor {
                 col: to_color(*colour),
             },
@@ -154,7 +154,7 @@ fn to_ops(item: &Item) -> Vec<Op> {
                 },
             },
         ],
-        Item::Stroke {
+        PdfItem::Stroke {
             points,
             colour,
             width,
@@ -190,7 +190,7 @@ fn to_ops(item: &Item) -> Vec<Op> {
             ops.push(Op::RestoreGraphicsState);
             ops
         }
-        Item::Text {
+        PdfItem::Text {
             at,
             text,
             face,

@@ -2,7 +2,7 @@
 
 use super::answer::Offer;
 use super::kind::{ValueKind, is_time, kind};
-use super::request::{Form, ValuePlace};
+use super::request::{ValueForm, ValuePlace};
 use crate::import::recording::{Confidence, Origin, PageFind};
 
 /// A choice.
@@ -18,7 +18,7 @@ pub(super) struct Choice<'a> {
 pub(super) fn choose<'a>(place: &ValuePlace, offers: &'a [Offer]) -> Option<Choice<'a>> {
     let can_be = |offer: &&Offer| match place.form {
         // A string would have quotes where a number was.
-        Form::Number => offer.is_number,
+        ValueForm::Number => offer.is_number,
         _ => true,
     };
     let usable = offers.iter().filter(can_be);
@@ -58,9 +58,11 @@ fn confidence(place: &ValuePlace, offer: &Offer, fit: u8, is_only: bool) -> Opti
             }
     );
     match (kind(value), place.form) {
-        (ValueKind::Unique, Form::Whole | Form::Number) if is_only => Some(Confidence::Certain),
+        (ValueKind::Unique, ValueForm::Whole | ValueForm::Number) if is_only => {
+            Some(Confidence::Certain)
+        }
         (ValueKind::Unique, _) => Some(Confidence::Likely),
-        (ValueKind::Rare, Form::Within) if fit < 2 => Some(Confidence::Possible),
+        (ValueKind::Rare, ValueForm::Within) if fit < 2 => Some(Confidence::Possible),
         (ValueKind::Rare, _) if is_place_of_identifier => Some(Confidence::Likely),
         (ValueKind::Rare, _) => Some(Confidence::Possible),
         // A field of a form is sent as it came.
@@ -69,10 +71,10 @@ fn confidence(place: &ValuePlace, offer: &Offer, fit: u8, is_only: bool) -> Opti
         {
             Some(Confidence::Likely)
         }
-        (ValueKind::Number(_), Form::Within) => None,
+        (ValueKind::Number(_), ValueForm::Within) => None,
         (ValueKind::Number(digits), _) => number(value, digits, fit),
         // `blue-chair` as a slug.
-        (ValueKind::Word, Form::Whole)
+        (ValueKind::Word, ValueForm::Whole)
             if fit >= 3 && offer.label.is_identifier() && value.len() > 1 =>
         {
             Some(Confidence::Likely)

@@ -1,7 +1,7 @@
 //! Names of what a journey creates. Where they must be new, a second journey with the same ones is refused, so each
 //! journey has its own.
 
-use super::request::{Form, Replacements, ValuePlace, places};
+use super::request::{Replacements, ValueForm, ValuePlace, places};
 use super::texts::{KnownTexts, is_line_with_letters};
 use super::{LISTS, Piece};
 use crate::import::recording::{Exchange, Recording, RunValue, Text};
@@ -58,7 +58,7 @@ fn put_into(exchange: &mut Exchange, names: &KnownTexts) {
     let mut replacements = Replacements::default();
     let texts = exchange.texts();
     for place in places(exchange) {
-        if place.form == Form::Whole && names.text_of(&place.value).is_some() {
+        if place.form == ValueForm::Whole && names.text_of(&place.value).is_some() {
             let raw = &texts[place.slot].flat().text[place.range.clone()];
             let end = place.range.start + end_of_name(raw);
             replacements.insert(place.slot, end..end, suffix(&place.value));
@@ -74,7 +74,7 @@ fn is_name(place: &ValuePlace, exchange: &Exchange) -> bool {
     let label = &place.label;
     let is_named = label.ends_with(&LISTS.names) || label.ends_with(&LISTS.titles);
     is_in_body
-        && place.form == Form::Whole
+        && place.form == ValueForm::Whole
         && is_line_with_letters(value)
         && (is_named || is_address(value))
 }

@@ -4,7 +4,7 @@
 use super::answer::Offers;
 use super::choice::Choice;
 use super::kind::{ValueKind, kind};
-use super::request::{Form, ValuePlace};
+use super::request::{ValueForm, ValuePlace};
 use super::texts::KnownTexts;
 use crate::import::recording::{Exchange, Key, Origin, PageFind};
 use loadtest::{Field, Page};
@@ -64,7 +64,10 @@ fn find_fields(
     let mut times: HashMap<(&str, &str), usize> = HashMap::new();
     for (place, found) in places.iter().zip(&mut found) {
         // A number of JSON is no text.
-        let field = place.field.as_deref().filter(|_| place.form == Form::Whole);
+        let field = place
+            .field
+            .as_deref()
+            .filter(|_| place.form == ValueForm::Whole);
         let Some(field) = field else { continue };
         let time = times.entry((field, &place.value)).or_default();
         let find = find_field(page, field, &place.value, *time, names);
@@ -139,9 +142,9 @@ fn find_siblings(
     let siblings = places.iter().map(|place| {
         let field = place.field.as_deref()?;
         let is_same = match item?.get(field)? {
-            Value::String(text) => place.form == Form::Whole && *text == place.value,
+            Value::String(text) => place.form == ValueForm::Whole && *text == place.value,
             Value::Number(number) => {
-                place.form == Form::Number && number.to_string() == place.value
+                place.form == ValueForm::Number && number.to_string() == place.value
             }
             _ => false,
         };

@@ -1,7 +1,7 @@
 //! Values of answers that are sent as they were recorded, since nothing says for certain where they are from.
 
 use super::kind::{ValueKind, kind};
-use super::request::{Form, places};
+use super::request::{ValueForm, places};
 use crate::import::recording::Recording;
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +34,7 @@ pub(crate) fn find_left_values(recording: &Recording) -> Vec<LeftValue> {
                 ValueKind::Number(digits) => digits >= FEWEST_DIGITS && place.label.is_identifier(),
                 other => other >= ValueKind::Rare,
             };
-            if !is_wanted || place.form == Form::Within || users.contains(&place.value) {
+            if !is_wanted || place.form == ValueForm::Within || users.contains(&place.value) {
                 continue;
             }
             let known = first_in_answer.get(&place.value).copied();

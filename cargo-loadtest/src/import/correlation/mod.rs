@@ -33,7 +33,7 @@ use created::make_names_unique;
 use forms::find_unchanged;
 use kind::{ValueKind, kind};
 pub(crate) use left::{LeftValue, find_left_values};
-use request::{Form, Replacements, ValuePlace, places};
+use request::{Replacements, ValueForm, ValuePlace, places};
 use serde::Deserialize;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -100,7 +100,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
         let unchanged = find_unchanged(&found, &chosen, number, exchanges, &offers, &mut json);
         for (place, unchanged) in found.iter().zip(unchanged) {
             if let Some((origin, why)) = unchanged {
-                let is_number = place.form == Form::Number;
+                let is_number = place.form == ValueForm::Number;
                 let reference = refer(&origin, is_number, Confidence::Certain, why);
                 replacements.insert(place.slot, place.range.clone(), reference);
             }
@@ -120,7 +120,7 @@ pub(crate) fn correlate(recording: &mut Recording) {
                 possible.push((place, offer));
                 continue;
             }
-            let is_number = offer.is_number && place.form == Form::Number;
+            let is_number = offer.is_number && place.form == ValueForm::Number;
             let reference = refer(&offer.origin, is_number, confidence, why(place, offer));
             replacements.insert(place.slot, place.range.clone(), reference);
         }
@@ -213,7 +213,7 @@ fn find_link<'a>(
         });
         let is_dynamic = kind(&place.value) > ValueKind::Word || is_numbered(&place.value);
         let is_users = choice.is_none() && offers.is_users(&place.value, &place.label);
-        place.slot == 0 && place.form == Form::Whole && is_dynamic && !is_given && !is_users
+        place.slot == 0 && place.form == ValueForm::Whole && is_dynamic && !is_given && !is_users
     });
     let open: Vec<_> = open.map(|(place, _)| place).collect();
     beginnings(exchange).find_map(|(end, url)| {
@@ -291,7 +291,7 @@ fn warn_of_deletion<'p>(
     let deletes = exchange.method == "DELETE"
         || exchange.method == "POST" && words.any(|word| has_word(&LISTS.deletions, &word));
     let place = left.find(|place| {
-        let is_identifier = place.label.is_identifier() && place.form != Form::Within;
+        let is_identifier = place.label.is_identifier() && place.form != ValueForm::Within;
         is_identifier && !matches!(kind(&place.value), ValueKind::Plain | ValueKind::Word)
     });
     let place = place.filter(|_| deletes)?;

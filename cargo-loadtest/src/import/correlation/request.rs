@@ -32,7 +32,7 @@ pub(super) struct ValuePlace {
     /// The decoded value.
     pub(super) value: String,
     pub(super) label: Rc<Label>,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
     /// The name for people: `product_id` in the body.
     pub(super) name: Rc<str>,
     /// The field of a form or of JSON whose whole value it is.
@@ -41,7 +41,7 @@ pub(super) struct ValuePlace {
 
 /// The relation of a value to the text around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     /// On its own: a segment of a path, a field, a header.
     Whole,
     /// A number in a body of JSON, whose marker gets quotes.
@@ -127,7 +127,7 @@ impl Finder<'_> {
         self.places.extend(found);
     }
 
-    fn put(&mut self, layer: &Layer<'_>, range: &Range<usize>, called: &Called, form: Form) {
+    fn put(&mut self, layer: &Layer<'_>, range: &Range<usize>, called: &Called, form: ValueForm) {
         let field = self.field.take();
         if range.is_empty() || self.places.len() >= MOST {
             return;
@@ -144,7 +144,7 @@ impl Finder<'_> {
     }
 
     fn whole(&mut self, layer: &Layer<'_>, called: &Called) {
-        self.put(layer, &(0..layer.text.len()), called, Form::Whole);
+        self.put(layer, &(0..layer.text.len()), called, ValueForm::Whole);
     }
 
     /// Finds the places in a path and its query.
@@ -158,13 +158,18 @@ impl Finder<'_> {
             let called = (Rc::new(Label::segment(before)), name.into());
             if let Some(decoded) = layer.part(segment.clone()).percent_decoded(false) {
                 if !decoded.text.contains('/') {
-                    self.put(&decoded, &(0..decoded.text.len()), &called, Form::Whole);
+                    self.put(
+                        &decoded,
+                        &(0..decoded.text.len()),
+                        &called,
+                        ValueForm::Whole,
+                    );
                     // `17.json`.
                     let stem = decoded
                         .text
                         .rfind('.')
                         .filter(|at| decoded.text.len() - at <= 6);
-                    self.put(&decoded, &(0..stem.unwrap_or(0)), &called, Form::Whole);
+                    self.put(&decoded, &(0..stem.unwrap_or(0)), &called, ValueForm::Whole);
                 }
                 self.words(&decoded, &called);
             }
@@ -203,7 +208,12 @@ impl Finder<'_> {
             && scheme.bytes().all(|byte| byte.is_ascii_alphabetic())
             && !value.contains([' ', ','])
         {
-            self.put(layer, &(scheme.len() + 1..text.len()), &called, Form::Whole);
+            self.put(
+                layer,
+                &(scheme.len() + 1..text.len()),
+                &called,
+                ValueForm::Whole,
+            );
         }
         self.leaf(layer, &called, 0);
     }
@@ -267,7 +277,11 @@ impl Finder<'_> {
                 }
             }
             Value::Number(_) => {
-                let form = if is_body { Form::Number } else { Form::Whole };
+                let form = if is_body {
+                    ValueForm::Number
+                } else {
+                    ValueForm::Whole
+                };
                 self.field = field;
                 self.put(layer, &node.span, &called(), form);
             }
@@ -293,7 +307,7 @@ impl Finder<'_> {
             let is_inner = |letter: char| letter.is_alphanumeric() || more.contains(letter);
             for word in parts_by(&layer.text, |letter| !is_inner(letter)) {
                 if word.len() >= 8 && word.len() < all {
-                    self.put(layer, &word, called, Form::Within);
+                    self.put(layer, &word, called, ValueForm::Within);
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::LISTS;
 use super::kind::{ValueKind, kind};
-use super::request::{Form, ValuePlace};
+use super::request::{ValueForm, ValuePlace};
 use crate::import::recording::Text;
 use crate::import::text::find_pair;
 use loadtest::Page;
@@ -49,7 +49,7 @@ pub(super) fn names_a_thing(place: &ValuePlace) -> bool {
     let label = &place.label;
     let is_named = label.ends_with(&LISTS.names) || label.ends_with(&LISTS.titles);
     let has_words = place.value.trim().contains(' ');
-    place.form == Form::Whole
+    place.form == ValueForm::Whole
         && place.field.is_some()
         && (is_named || has_words)
         && kind(&place.value) <= ValueKind::Word

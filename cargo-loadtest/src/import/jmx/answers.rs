@@ -1,7 +1,7 @@
 //! Assertions and extractors: what a plan expects of answers, and takes out of them.
 
 use super::element::Element;
-use super::variables::Scope;
+use super::variables::VariableScope;
 use crate::import::migration::{Migration, find_between, find_in_pattern};
 use crate::import::recording::{AnswerCheck, Confidence, JsonTest, Key, Origin, Text};
 use std::time::Duration;
@@ -18,7 +18,11 @@ const ANY: u32 = 32;
 type Expected = (Vec<u16>, Vec<AnswerCheck>);
 
 /// Gives an assertion to an exchange. Returns false where it is code.
-pub(super) fn apply_assertion(assertion: &Element, exchange: usize, scope: &mut Scope<'_>) -> bool {
+pub(super) fn apply_assertion(
+    assertion: &Element,
+    exchange: usize,
+    scope: &mut VariableScope<'_>,
+) -> bool {
     let expected = match assertion.class() {
         "ResponseAssertion" => read_response(assertion, scope),
         _ => read_other(assertion, scope).map(|check| (Vec::new(), vec![check])),
@@ -38,7 +42,7 @@ pub(super) fn apply_assertion(assertion: &Element, exchange: usize, scope: &mut 
     true
 }
 
-fn read_other(assertion: &Element, scope: &mut Scope<'_>) -> Option<AnswerCheck> {
+fn read_other(assertion: &Element, scope: &mut VariableScope<'_>) -> Option<AnswerCheck> {
     let mut literal = |name: &str| {
         let found = scope.text_of(assertion, name);
         found.as_literal().map(str::to_owned)
@@ -73,7 +77,7 @@ fn read_other(assertion: &Element, scope: &mut Scope<'_>) -> Option<AnswerCheck>
     }
 }
 
-fn read_response(assertion: &Element, scope: &mut Scope<'_>) -> Option<Expected> {
+fn read_response(assertion: &Element, scope: &mut VariableScope<'_>) -> Option<Expected> {
     let kind = match assertion.text_of("Assertion.test_type").trim() {
         "" => CONTAINS,
         kind => kind.parse().ok()?,

@@ -1,6 +1,6 @@
 //! Elements that say something about all samplers at their level and below: headers, variables, data.
 
-use super::element::{Element, Item};
+use super::element::{Element, PlanItem};
 use super::plan::{Around, PlanReader, is_silent};
 use super::sampler::add_headers;
 use super::variables::{Variable, Variables, numbers};
@@ -13,7 +13,7 @@ const CONFIG_ENDS: &str =
 
 impl<'e> PlanReader<'e> {
     /// Adds what the elements of one level say about all samplers there and below.
-    pub(super) fn configure(&mut self, items: &[Item<'e>], around: &mut Around<'e>) {
+    pub(super) fn configure(&mut self, items: &[PlanItem<'e>], around: &mut Around<'e>) {
         for item in items.iter().filter(|item| item.element.is_enabled()) {
             let element = item.element;
             let class = element.class();

@@ -1,7 +1,7 @@
 //! Controllers of a plan: which requests a journey has, how often, and in which order.
 
 use super::configuration::is_config;
-use super::element::{Element, Item, texts_of};
+use super::element::{Element, PlanItem, texts_of};
 use super::plan::{Around, PlanReader, is_silent};
 use super::variables::{Variable, Variables};
 use crate::import::naming::unique;
@@ -18,7 +18,7 @@ const MOST_MODULES: usize = 10;
 impl<'e> PlanReader<'e> {
     pub(super) fn run_item(
         &mut self,
-        item: &Item<'e>,
+        item: &PlanItem<'e>,
         around: &Around<'e>,
         variables: &mut Variables,
     ) {
@@ -95,7 +95,7 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Follows what stands in a loop or a condition, once, and says so.
-    fn run_once(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
+    fn run_once(&mut self, item: &PlanItem<'e>, around: &Around<'e>, variables: &mut Variables) {
         let element = item.element;
         let mut words = format!("`{}` is code: its requests are there once", element.class());
         for (at, (name, text)) in texts_of(element).into_iter().enumerate() {
@@ -108,7 +108,7 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Follows a sampler of another kind: its timers, and a pause that it is.
-    fn run_other(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &Variables) {
+    fn run_other(&mut self, item: &PlanItem<'e>, around: &Around<'e>, variables: &Variables) {
         let element = item.element;
         let around = self.around_sampler(item, around, variables);
         self.run_timers(&around, false);
@@ -128,7 +128,7 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Follows what a share of the journeys has.
-    fn run_share(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
+    fn run_share(&mut self, item: &PlanItem<'e>, around: &Around<'e>, variables: &mut Variables) {
         let name = "ThroughputController.percentThroughput";
         let share = self.scope(variables).number_of(item.element, name);
         if share.is_some_and(|share| share <= 0.0) {
@@ -150,7 +150,7 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Leaves out what no journey has.
-    fn leave_out(&mut self, item: &Item<'e>, why: &str) {
+    fn leave_out(&mut self, item: &PlanItem<'e>, why: &str) {
         item.mark_all();
         self.drop_samplers(item, why);
         let words = format!("`{}` is left out: {why}", item.element.title());
@@ -158,7 +158,7 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Finds an element by its names and those of the elements around it, of which the first is that of the tree.
-    fn find_module(&self, path: &[Element]) -> Option<&'e Item<'e>> {
+    fn find_module(&self, path: &[Element]) -> Option<&'e PlanItem<'e>> {
         let mut items = self.plan;
         let mut found = None;
         for name in path.iter().skip(1) {
@@ -171,7 +171,7 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Follows the items of a controller as a choice.
-    fn choose(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
+    fn choose(&mut self, item: &PlanItem<'e>, around: &Around<'e>, variables: &mut Variables) {
         self.choices += 1;
         let choice = format!("choice_{}", self.choices);
         let mut inner = around.clone();
@@ -193,14 +193,14 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Follows the items of a controller that some journeys do not have.
-    fn run_part(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
+    fn run_part(&mut self, item: &PlanItem<'e>, around: &Around<'e>, variables: &mut Variables) {
         let first = self.migration.recording.exchanges.len();
         let part = std::mem::replace(&mut self.part, first);
         self.run_below(item, around, variables);
         self.part = part;
     }
 
-    fn run_below(&mut self, item: &Item<'e>, around: &Around<'e>, variables: &mut Variables) {
+    fn run_below(&mut self, item: &PlanItem<'e>, around: &Around<'e>, variables: &mut Variables) {
         let mut inner = self.around_sampler(item, around, variables);
         let mut own = std::mem::take(&mut inner.variables);
         inner.variables.clone_from(&own);

@@ -30,9 +30,9 @@ pub(super) struct Element {
 
 /// An element of a plan, with those below it.
 #[derive(Debug, Clone)]
-pub(super) struct Item<'e> {
+pub(super) struct PlanItem<'e> {
     pub(super) element: &'e Element,
-    pub(super) items: Vec<Item<'e>>,
+    pub(super) items: Vec<PlanItem<'e>>,
 }
 
 /// Reads the tree of a plan.
@@ -233,11 +233,11 @@ impl Element {
     }
 }
 
-impl Item<'_> {
+impl PlanItem<'_> {
     /// Notes that all of it has been read.
     pub(super) fn mark_all(&self) {
         self.element.mark_all();
-        self.items.iter().for_each(Item::mark_all);
+        self.items.iter().for_each(PlanItem::mark_all);
     }
 
     /// Returns true where requests are below it, also by way of another part of the plan.
@@ -250,11 +250,11 @@ impl Item<'_> {
 }
 
 /// Pairs the elements of a `hashTree` with those below them.
-pub(super) fn pair_items(tree: &Element) -> Vec<Item<'_>> {
-    let mut items: Vec<Item<'_>> = Vec::new();
+pub(super) fn pair_items(tree: &Element) -> Vec<PlanItem<'_>> {
+    let mut items: Vec<PlanItem<'_>> = Vec::new();
     for child in &tree.children {
         if child.tag != "hashTree" {
-            items.push(Item {
+            items.push(PlanItem {
                 element: child,
                 items: Vec::new(),
             });

@@ -1,7 +1,7 @@
 //! Thread groups as loads.
 
 use super::element::Element;
-use super::variables::Scope;
+use super::variables::VariableScope;
 use crate::import::migration::load_of_stages;
 use loadtest_model::definition::Load;
 use std::time::Duration;
@@ -10,7 +10,10 @@ use std::time::Duration;
 const UNTIL_STOPPED: Duration = Duration::from_secs(600);
 
 /// Returns the load of a thread group, and what of it is not as in the plan.
-pub(super) fn read_load(group: &Element, scope: &mut Scope<'_>) -> (Option<Load>, Vec<String>) {
+pub(super) fn read_load(
+    group: &Element,
+    scope: &mut VariableScope<'_>,
+) -> (Option<Load>, Vec<String>) {
     let mut notes = Vec::new();
     let mut read = |name: &str| {
         let number = scope.number_of(group, name);

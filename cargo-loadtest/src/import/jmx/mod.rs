@@ -17,14 +17,14 @@ mod variables;
 
 use super::recording::{Client, Recording};
 use super::source::{Input, Mistake, Span};
-use element::{Element, Item, pair_items, read_plan};
+use element::{Element, PlanItem, pair_items, read_plan};
 use plan::PlanReader;
 
 /// Reads a plan.
 pub(crate) fn read_jmx(input: &Input) -> Result<Recording, Mistake> {
     let root = read_plan(input)?;
     let trees = root.children.iter().filter(|child| child.tag == "hashTree");
-    let items: Vec<Item<'_>> = trees.flat_map(pair_items).collect();
+    let items: Vec<PlanItem<'_>> = trees.flat_map(pair_items).collect();
     let mut plans = items.iter().map(|item| item.element);
     let plan = plans.find(|element| element.class() == "TestPlan");
     let place = plan.map_or(&root.span, |plan| &plan.span);

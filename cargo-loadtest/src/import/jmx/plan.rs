@@ -2,10 +2,10 @@
 
 use super::answers::{apply_assertion, apply_extractor};
 use super::configuration::{define, is_config};
-use super::element::{Element, Item, describe};
+use super::element::{Element, PlanItem, describe};
 use super::load::read_load;
 use super::sampler::{Settings, read_sampler};
-use super::variables::{Scope, Variable, Variables};
+use super::variables::{Variable, VariableScope, Variables};
 use crate::import::migration::Migration;
 use crate::import::recording::{Dropped, Group, Runs, ScenarioSettings};
 use crate::import::source::Span;
@@ -27,7 +27,7 @@ pub(super) fn is_silent(class: &str) -> bool {
 #[derive(Default)]
 pub(super) struct PlanReader<'e> {
     pub(super) migration: Migration,
-    pub(super) plan: &'e [Item<'e>],
+    pub(super) plan: &'e [PlanItem<'e>],
     /// The groups of threads that share what is configured.
     pub(super) groups: usize,
     pub(super) transactions: Vec<String>,
@@ -54,7 +54,7 @@ pub(super) struct Around<'e> {
 }
 
 impl<'e> PlanReader<'e> {
-    pub(super) fn new(plan: &'e [Item<'e>]) -> Self {
+    pub(super) fn new(plan: &'e [PlanItem<'e>]) -> Self {
         Self {
             plan,
             ..Self::default()
@@ -62,9 +62,9 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Returns the scope of texts with these variables.
-    pub(super) fn scope<'s>(&'s mut self, variables: &'s Variables) -> Scope<'s> {
+    pub(super) fn scope<'s>(&'s mut self, variables: &'s Variables) -> VariableScope<'s> {
         let migration = &mut self.migration;
-        Scope {
+        VariableScope {
             variables,
             migration,
         }
@@ -86,8 +86,8 @@ impl<'e> PlanReader<'e> {
         }
     }
 
-    fn run_groups(&mut self, plan: &Item<'e>, mut around: Around<'e>) {
-        let is_group = |item: &&Item<'e>| {
+    fn run_groups(&mut self, plan: &PlanItem<'e>, mut around: Around<'e>) {
+        let is_group = |item: &&PlanItem<'e>| {
             item.element.class().ends_with("ThreadGroup") && item.element.is_enabled()
         };
         let groups = plan.items.iter().filter(is_group);
@@ -109,7 +109,7 @@ impl<'e> PlanReader<'e> {
         }
     }
 
-    fn run_group(&mut self, item: &Item<'e>, mut around: Around<'e>) {
+    fn run_group(&mut self, item: &PlanItem<'e>, mut around: Around<'e>) {
         let element = item.element;
         self.migration.begin_scenario();
         self.taken.clear();
@@ -179,7 +179,7 @@ impl<'e> PlanReader<'e> {
         let is_full = self.migration.recording.exchanges.len() >= MOST_REQUESTS;
         let mut unread: Vec<(String, &Span, usize)> = Vec::new();
         let mut disabled = 0;
-        let mut open: Vec<&Item<'e>> = self.plan.iter().rev().collect();
+        let mut open: Vec<&PlanItem<'e>> = self.plan.iter().rev().collect();
         while let Some(item) = open.pop() {
             let (element, class) = (item.element, item.element.class());
             if !element.is_enabled() {
@@ -217,7 +217,7 @@ impl<'e> PlanReader<'e> {
         disabled
     }
 
-    pub(super) fn drop_samplers(&mut self, item: &Item<'_>, why: &str) {
+    pub(super) fn drop_samplers(&mut self, item: &PlanItem<'_>, why: &str) {
         if item.element.class().starts_with("HTTPSampler") {
             self.migration.recording.dropped.push(Dropped {
                 span: item.element.span.clone(),
@@ -233,7 +233,7 @@ impl<'e> PlanReader<'e> {
     /// Follows the samplers and controllers of one level.
     pub(super) fn run_items(
         &mut self,
-        items: &[Item<'e>],
+        items: &[PlanItem<'e>],
         around: &Around<'e>,
         variables: &mut Variables,
     ) {
@@ -249,7 +249,7 @@ impl<'e> PlanReader<'e> {
 
     pub(super) fn run_sampler(
         &mut self,
-        item: &Item<'e>,
+        item: &PlanItem<'e>,
         around: &Around<'e>,
         variables: &mut Variables,
     ) {
@@ -297,7 +297,7 @@ impl<'e> PlanReader<'e> {
     /// Returns what the elements around a sampler, and those below it, say about it.
     pub(super) fn around_sampler(
         &mut self,
-        item: &Item<'e>,
+        item: &PlanItem<'e>,
         around: &Around<'e>,
         variables: &Variables,
     ) -> Around<'e> {
@@ -315,10 +315,10 @@ impl<'e> PlanReader<'e> {
     }
 
     /// Leaves an element and those below it as a comment.
-    pub(super) fn leave_code(&mut self, item: &Item<'_>) {
+    pub(super) fn leave_code(&mut self, item: &PlanItem<'_>) {
         item.mark_all();
         let mut text = describe(item.element);
-        let mut open: Vec<(usize, &Item<'_>)> =
+        let mut open: Vec<(usize, &PlanItem<'_>)> =
             item.items.iter().rev().map(|below| (1, below)).collect();
         while let Some((depth, below)) = open.pop() {
             let element = below.element;

@@ -1,7 +1,7 @@
 //! HTTP requests of a plan.
 
 use super::element::Element;
-use super::variables::Scope;
+use super::variables::VariableScope;
 use crate::import::recording::{Body, Credentials, Exchange, Header, Part, Text};
 use crate::import::text::{form_encode, is_token};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(super) fn add_headers(headers: &mut Vec<(String, String)>, manager: &Element
 pub(super) fn read_sampler(
     element: &Element,
     settings: &Settings<'_>,
-    scope: &mut Scope<'_>,
+    scope: &mut VariableScope<'_>,
 ) -> Result<Exchange, String> {
     let sources = || std::iter::once(element).chain(settings.defaults.iter().rev().copied());
     // All are read, so that no default is said to be left out where a request has a value of its own.
@@ -109,7 +109,7 @@ fn set_request(
     exchange: &mut Exchange,
     element: &Element,
     settings: &Settings<'_>,
-    scope: &mut Scope<'_>,
+    scope: &mut VariableScope<'_>,
     url: &Text,
 ) -> Result<(), String> {
     for (name, value) in &settings.headers {
@@ -188,7 +188,7 @@ fn set_credentials(
     exchange: &mut Exchange,
     element: &Element,
     settings: &Settings<'_>,
-    scope: &mut Scope<'_>,
+    scope: &mut VariableScope<'_>,
     url: &Text,
 ) {
     let shown = url.as_literal().unwrap_or_default();

@@ -22,12 +22,12 @@ pub(super) enum Variable {
 pub(super) type Variables = HashMap<String, Variable>;
 
 /// The variables at a place of the plan, and the recording that their values are of.
-pub(super) struct Scope<'s> {
+pub(super) struct VariableScope<'s> {
     pub(super) variables: &'s Variables,
     pub(super) migration: &'s mut Migration,
 }
 
-impl Scope<'_> {
+impl VariableScope<'_> {
     /// Returns a text with its variables.
     pub(super) fn resolve(&mut self, text: &str) -> Text {
         self.resolve_within(text, 0)

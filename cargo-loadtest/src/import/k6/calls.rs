@@ -1,7 +1,7 @@
 //! Calls that change nothing: of k6, of JavaScript and of functions of the script.
 
 use super::script::Script;
-use super::value::{Data, DataKind, Js, Part, Random, show_number};
+use super::value::{Data, DataKind, Js, Random, ResponsePart, show_number};
 use crate::import::migration::find_between;
 use crate::import::naming::field_name;
 use crate::import::recording::{Feed, FeedOrder, FeedSource, Piece, RunValue};
@@ -93,7 +93,7 @@ impl<'s, 't> Script<'s, 't> {
         };
         Some(match (path, &first, &second) {
             ("JSON.stringify", value, _) => Js::Text(self.json_of_value(value)),
-            ("JSON.parse", Js::Part(at, Part::Body), _) => Js::Json(*at, Vec::new()),
+            ("JSON.parse", Js::Part(at, ResponsePart::Body), _) => Js::Json(*at, Vec::new()),
             ("JSON.parse", Js::Data(data), _) if data.kind == DataKind::Text => {
                 with_kind(data, DataKind::Json)
             }
@@ -137,7 +137,7 @@ impl<'s, 't> Script<'s, 't> {
                 self.any_item(&items.clone(), FeedOrder::Random, node)
             }
             ("randomItem", Js::Data(data), _) => self.row(&data.clone(), FeedOrder::Random, &span),
-            ("findBetween", Js::Part(at, Part::Body), Js::Text(_)) => {
+            ("findBetween", Js::Part(at, ResponsePart::Body), Js::Text(_)) => {
                 let after = arguments.get(2).and_then(Js::as_str)?;
                 Js::Found(find_between(*at, second.as_str()?, after)?)
             }

@@ -6,7 +6,7 @@
 )]
 
 use super::script::Script;
-use super::value::{Js, Part, Test, show_number};
+use super::value::{Js, ResponsePart, Test, show_number};
 use crate::import::recording::{AnswerCheck, JsonTest, Origin, RunValue};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) fn tests_of(value: &Js<'_>) -> Option<Vec<(usize, Test)>> {
     let (exchange, check) = match value {
         Js::Tests(tests) => return Some(tests.clone()),
         Js::Bool(true) => return Some(Vec::new()),
-        Js::Part(exchange, Part::Body) => (exchange, AnswerCheck::NotEmpty),
+        Js::Part(exchange, ResponsePart::Body) => (exchange, AnswerCheck::NotEmpty),
         Js::Json(exchange, path) => (exchange, AnswerCheck::json(path, JsonTest::Exists)),
         Js::Found(Origin::Header { exchange, name }) => (exchange, AnswerCheck::header(name, "")),
         _ => return None,
@@ -98,18 +98,18 @@ pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js
         return compare(turned(sign), other, one);
     }
     let test = match (one, other) {
-        (Js::Part(exchange, Part::Status), _) => {
+        (Js::Part(exchange, ResponsePart::Status), _) => {
             let statuses = compared_statuses(sign, other.as_number()?)?;
             return Some(Js::Tests(vec![(*exchange, Test::Status(statuses))]));
         }
-        (Js::Part(exchange, Part::Duration), _) if ["<", "<="].contains(&sign) => {
+        (Js::Part(exchange, ResponsePart::Duration), _) if ["<", "<="].contains(&sign) => {
             let millis = other
                 .as_number()
                 .filter(|millis| (0.0..1e9).contains(millis))?;
             let time = Duration::from_secs_f64(millis / 1e3);
             (*exchange, AnswerCheck::Within(time))
         }
-        (Js::Part(exchange, Part::Body), _) => match (sign, other) {
+        (Js::Part(exchange, ResponsePart::Body), _) => match (sign, other) {
             ("==", Js::Text(_)) => (*exchange, AnswerCheck::Body(other.as_str()?.to_owned())),
             ("!=", Js::Null | Js::Undefined) => (*exchange, AnswerCheck::NotEmpty),
             ("!=", _) if other.as_str() == Some("") => (*exchange, AnswerCheck::NotEmpty),
@@ -119,7 +119,7 @@ pub(super) fn compare<'t>(sign: &str, one: &Js<'t>, other: &Js<'t>) -> Option<Js
             (*exchange, AnswerCheck::json(path, json_test(sign, other)?))
         }
         (Js::Length(of), Js::Number(number)) => match &**of {
-            Js::Part(exchange, Part::Body) if is_filled(sign, *number) => {
+            Js::Part(exchange, ResponsePart::Body) if is_filled(sign, *number) => {
                 (*exchange, AnswerCheck::NotEmpty)
             }
             Js::Json(exchange, path) if *number >= 0.0 && number.fract() == 0.0 => {

@@ -3,7 +3,7 @@
 use super::conditions::tests_of;
 use super::requests::head_of;
 use super::script::Script;
-use super::value::{Js, Part, Test};
+use super::value::{Js, ResponsePart, Test};
 use crate::import::migration::add_think;
 use crate::import::recording::{AnswerTest, Metric, MetricKind, MetricValue, Runs};
 use crate::import::syntax::{children_of, inner_of, part_of};
@@ -175,7 +175,7 @@ impl<'t> Script<'_, 't> {
                 MetricValue::Number(*number as i64),
             ),
             Js::Bool(value) => (None, MetricValue::Number(i64::from(*value))),
-            Js::Part(exchange, Part::Duration) => (Some(*exchange), MetricValue::Time),
+            Js::Part(exchange, ResponsePart::Duration) => (Some(*exchange), MetricValue::Time),
             Js::Json(exchange, path) => (Some(*exchange), MetricValue::Json(path.clone())),
             Js::Tests(tests) | Js::Fails(tests) => {
                 let holds = matches!(value, Js::Tests(_));

@@ -7,7 +7,7 @@
 
 use super::conditions::tests_of;
 use super::script::Script;
-use super::value::{Data, DataKind, Js, Part, Random, show_number};
+use super::value::{Data, DataKind, Js, Random, ResponsePart, show_number};
 use crate::import::recording::{FeedOrder, Key, Origin, RunValue, Text};
 use crate::import::syntax::{children_of, is_function, part_of, span_of, string_value, unescape};
 use crate::import::text::find_pair;
@@ -238,21 +238,23 @@ impl<'t> Script<'_, 't> {
                 let letters = text.start().encode_utf16().count();
                 Js::Number(letters as f64)
             }
-            (Js::Response(at), "status") => Js::Part(*at, Part::Status),
-            (Js::Response(at), "body") => Js::Part(*at, Part::Body),
-            (Js::Response(at), "headers") => Js::Part(*at, Part::Headers),
-            (Js::Response(at), "cookies") => Js::Part(*at, Part::Cookies),
-            (Js::Part(exchange, Part::Cookies), _) => Js::Found(Origin::Part {
+            (Js::Response(at), "status") => Js::Part(*at, ResponsePart::Status),
+            (Js::Response(at), "body") => Js::Part(*at, ResponsePart::Body),
+            (Js::Response(at), "headers") => Js::Part(*at, ResponsePart::Headers),
+            (Js::Response(at), "cookies") => Js::Part(*at, ResponsePart::Cookies),
+            (Js::Part(exchange, ResponsePart::Cookies), _) => Js::Found(Origin::Part {
                 exchange: *exchange,
                 name: "set-cookie".to_owned(),
                 before: format!("{name}="),
                 after: ";".to_owned(),
             }),
             (Js::Found(Origin::Part { .. }), "value") => object.clone(),
-            (Js::Response(at), "timings") => Js::Part(*at, Part::Timings),
-            (Js::Part(at, Part::Timings), "duration") => Js::Part(*at, Part::Duration),
-            (Js::Part(at, Part::Headers), _) => Js::Found(Origin::header(*at, name)),
-            (Js::Part(_, Part::Body) | Js::Json(..) | Js::Data(_), "length") => {
+            (Js::Response(at), "timings") => Js::Part(*at, ResponsePart::Timings),
+            (Js::Part(at, ResponsePart::Timings), "duration") => {
+                Js::Part(*at, ResponsePart::Duration)
+            }
+            (Js::Part(at, ResponsePart::Headers), _) => Js::Found(Origin::header(*at, name)),
+            (Js::Part(_, ResponsePart::Body) | Js::Json(..) | Js::Data(_), "length") => {
                 Js::Length(Box::new(object.clone()))
             }
             (Js::Data(data), "data") if data.kind == DataKind::CsvParsed => Js::Data(Data {

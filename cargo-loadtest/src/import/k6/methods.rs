@@ -2,7 +2,7 @@
 
 use super::requests::read_statuses;
 use super::script::Script;
-use super::value::{Js, Part, Test};
+use super::value::{Js, ResponsePart, Test};
 use crate::import::migration::find_in_pattern;
 use crate::import::recording::{AnswerCheck, Key, Origin, Text};
 
@@ -18,30 +18,32 @@ impl<'t> Script<'_, 't> {
         Some(match (object, name, &first) {
             (Js::Response(at), "json", Js::Undefined) => Js::Json(*at, Vec::new()),
             (Js::Response(at), "json", Js::Text(_)) => Js::Json(*at, read_path(first.as_str()?)?),
-            (Js::Response(at), "html", Js::Undefined) => Js::Part(*at, Part::Html),
+            (Js::Response(at), "html", Js::Undefined) => Js::Part(*at, ResponsePart::Html),
             (Js::Response(at), "html", Js::Text(_))
-            | (Js::Part(at, Part::Html), "find", Js::Text(_)) => {
+            | (Js::Part(at, ResponsePart::Html), "find", Js::Text(_)) => {
                 let field = field_of_selector(first.as_str()?)?;
-                Js::Part(*at, Part::Selection(field.to_owned()))
+                Js::Part(*at, ResponsePart::Selection(field.to_owned()))
             }
-            (Js::Part(_, Part::Selection(_)), "attr", _) => {
+            (Js::Part(_, ResponsePart::Selection(_)), "attr", _) => {
                 let attribute = first.as_str()?;
                 ["value", "content"]
                     .contains(&attribute)
                     .then(|| object.clone())?
             }
-            (Js::Part(_, Part::Selection(_)), "first" | "val" | "eq" | "get", _) => object.clone(),
-            (Js::Part(at, Part::Body), "includes" | "indexOf" | "search", Js::Text(_)) => {
+            (Js::Part(_, ResponsePart::Selection(_)), "first" | "val" | "eq" | "get", _) => {
+                object.clone()
+            }
+            (Js::Part(at, ResponsePart::Body), "includes" | "indexOf" | "search", Js::Text(_)) => {
                 contains(*at, first.as_str()?)?
             }
-            (Js::Part(at, Part::Body), "match", Js::Pattern(pattern))
-            | (Js::Pattern(pattern), "exec", Js::Part(at, Part::Body)) => {
+            (Js::Part(at, ResponsePart::Body), "match", Js::Pattern(pattern))
+            | (Js::Pattern(pattern), "exec", Js::Part(at, ResponsePart::Body)) => {
                 Js::Found(find_in_pattern(*at, pattern)?)
             }
-            (Js::Part(at, Part::Body), "match", Js::Text(_)) => {
+            (Js::Part(at, ResponsePart::Body), "match", Js::Text(_)) => {
                 Js::Found(find_in_pattern(*at, first.as_str()?)?)
             }
-            (Js::Pattern(pattern), "test", Js::Part(at, Part::Body)) => {
+            (Js::Pattern(pattern), "test", Js::Part(at, ResponsePart::Body)) => {
                 let is_sign = |letter: char| !letter.is_alphanumeric() && letter != ' ';
                 contains(*at, pattern).filter(|_| !pattern.contains(is_sign))?
             }
@@ -84,7 +86,7 @@ impl<'t> Script<'_, 't> {
             // What `new FormData()` sends.
             (Js::Object(_), "body", Js::Undefined) => object.clone(),
             (Js::List(_) | Js::Object(_), "push" | "append", _) => Js::Undefined,
-            (Js::List(items), "includes", Js::Part(at, Part::Status)) => {
+            (Js::List(items), "includes", Js::Part(at, ResponsePart::Status)) => {
                 Js::Tests(vec![(*at, Test::Status(read_statuses(items)?))])
             }
             (Js::List(items), "join", _) => {

@@ -2,7 +2,7 @@
 
 use super::nodes::{ScriptNodes, parameters_of};
 use super::value::{Js, Test};
-use super::variables::Change;
+use super::variables::VariableChange;
 use crate::import::migration::Migration;
 use crate::import::recording::Runs;
 use crate::import::source::Span;
@@ -39,7 +39,7 @@ pub(super) struct Script<'s, 't> {
     pub(super) nodes: ScriptNodes<'t>,
     pub(super) frames: Vec<Frame<'t>>,
     /// The changes of variables, in their order.
-    pub(super) changes: Vec<Change<'t>>,
+    pub(super) changes: Vec<VariableChange<'t>>,
     /// The number of those that the script itself makes.
     pub(super) own_changes: usize,
     /// The values of calls that the walk was at, each in its frame.

@@ -38,7 +38,7 @@ pub(super) enum Js<'t> {
     /// The answer to the exchange with this number.
     Response(usize),
     /// A part of an answer that is no value by itself.
-    Part(usize, Part),
+    Part(usize, ResponsePart),
     /// A value in the JSON of an answer.
     Json(usize, Vec<Key>),
     /// A value of an answer that is text.
@@ -91,7 +91,7 @@ impl Random {
 
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ResponsePart {
     Status,
     Body,
     Headers,
@@ -262,7 +262,7 @@ impl<'t> Script<'_, 't> {
                 let feed = self.number_feed(drawn.low, drawn.high, FeedOrder::Random)?;
                 Text::row(feed, None)
             }
-            Js::Part(exchange, Part::Selection(name)) => {
+            Js::Part(exchange, ResponsePart::Selection(name)) => {
                 self.migration.refer(Origin::field(*exchange, name), false)
             }
             _ => return None,

@@ -13,7 +13,7 @@ use tree_sitter::Node;
 
 /// A change of a variable.
 #[derive(Debug, Clone)]
-pub(super) struct Change<'t> {
+pub(super) struct VariableChange<'t> {
     frame: usize,
     name: String,
     before: Option<Js<'t>>,
@@ -53,7 +53,7 @@ impl<'t> Script<'_, 't> {
     ) {
         let variables = &mut self.frames[frame].variables;
         let before = variables.insert(name.to_owned(), value);
-        self.changes.push(Change {
+        self.changes.push(VariableChange {
             frame,
             name: name.to_owned(),
             before,
@@ -68,7 +68,7 @@ impl<'t> Script<'_, 't> {
         }
     }
 
-    fn undo_change(&mut self, change: Change<'t>) {
+    fn undo_change(&mut self, change: VariableChange<'t>) {
         let variables = &mut self.frames[change.frame].variables;
         match change.before {
             Some(before) => variables.insert(change.name, before),

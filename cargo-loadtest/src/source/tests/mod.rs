@@ -9,7 +9,7 @@ mod values;
 use super::edit::{Edit, EditRefusal, NewStep, OptionEdit, apply_edit, apply_edits};
 use super::forms::{FileSource, PartSource};
 use super::kinds::{Owner, form_key};
-use super::read::{Holder, Part, Role, SourceText};
+use super::read::{Holder, Role, SourcePart, SourceText};
 use super::value::{OptionValue, read_value};
 
 /// An edit of an option of a step.
@@ -60,7 +60,7 @@ fn move_step(step: &str, before: Option<&str>) -> Edit {
 }
 
 /// The value of an option as edits carry it.
-fn value_of(source: &SourceText, part: &Part, option: &str) -> Option<OptionValue> {
+fn value_of(source: &SourceText, part: &SourcePart, option: &str) -> Option<OptionValue> {
     let owner = Owner::of_role(part.role);
     let mut options = part.options().iter();
     let found = options.find(|found| form_key(owner, &found.key) == option)?;

@@ -12,7 +12,7 @@ use crate::telemetry::spans::SpanBatch;
 use crate::telemetry::wire::otlp::{
     AnyValue, Buckets, Exemplar, ExponentialHistogram, ExponentialHistogramDataPoint,
     ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge, InstrumentationScope,
-    KeyValue, Metric, NumberDataPoint, Resource, ResourceMetrics, ScopeMetrics, Sum,
+    KeyValue, NumberDataPoint, OtlpMetric, Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
 use jiff::Timestamp;
 use prost::Message;
@@ -177,13 +177,13 @@ struct PointWriter<'a> {
 }
 
 impl PointWriter<'_> {
-    fn metric(&self, one: &FamilySeries) -> Metric {
+    fn metric(&self, one: &FamilySeries) -> OtlpMetric {
         let family = one.family;
-        let mut metric = Metric {
+        let mut metric = OtlpMetric {
             name: family.dotted_name(),
             description: family.help.to_owned(),
             unit: family.unit().map_or("1", |unit| unit.symbol).to_owned(),
-            ..Metric::default()
+            ..OtlpMetric::default()
         };
         let series = one.series.iter();
         match family.kind {

@@ -4,7 +4,7 @@ use super::otlp::attributes;
 use crate::telemetry::spans::{SpanBatch, StepFacts};
 use crate::telemetry::wire::otlp::{AnyValue, InstrumentationScope, KeyValue, Resource};
 use crate::telemetry::wire::otlp_trace::{
-    Event, ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, Status,
+    ExportTraceServiceRequest, ResourceSpans, ScopeSpans, Span, SpanEvent, Status,
 };
 use loadtest_model::metrics::ErrorKind;
 use loadtest_model::protocol::{TracedJourney, TracedOutcome, TracedRequest, TracedStep};
@@ -140,7 +140,7 @@ impl SpanEncoder<'_> {
             ));
         }
         let duration = |name, at_us: Option<u64>, time_us: Option<u64>| {
-            at_us.zip(time_us).map(|(at_us, time_us)| Event {
+            at_us.zip(time_us).map(|(at_us, time_us)| SpanEvent {
                 time_unix_nano: self.nanoseconds(at_us),
                 name: String::from(name),
                 attributes: vec![integer("loadtest.duration_us", time_us)],
@@ -151,7 +151,7 @@ impl SpanEncoder<'_> {
         let events = [
             duration("connect", connected, request.connect_us),
             duration("tls", request.connected_at_us, request.tls_us),
-            request.first_byte_at_us.map(|at_us| Event {
+            request.first_byte_at_us.map(|at_us| SpanEvent {
                 time_unix_nano: self.nanoseconds(at_us),
                 name: "first_byte".to_owned(),
                 attributes: Vec::new(),

@@ -5,7 +5,7 @@ mod encodings;
 mod quantiles;
 
 use super::bounds::{Detail, SeriesBudget};
-use super::feed::Feed;
+use super::feed::IntervalFeed;
 use super::hub::{HubState, Receiver, ServedSink, SinkName};
 use super::interval::{Interval, SeriesValue};
 use super::queue::SinkQueue;
@@ -319,7 +319,7 @@ fn spans_that_come_after_the_end_of_a_load_are_sent() {
         spans: BTreeMap::new(),
         sinks: vec![sink],
     };
-    let feed = Feed {
+    let feed = IntervalFeed {
         state: Arc::new(Mutex::new(state)),
         first: 0,
         spans: vec![path.clone()],

@@ -46,7 +46,7 @@ pub(crate) struct ScopeMetrics {
     #[prost(message, optional, tag = "1")]
     pub(crate) scope: Option<InstrumentationScope>,
     #[prost(message, repeated, tag = "2")]
-    pub(crate) metrics: Vec<Metric>,
+    pub(crate) metrics: Vec<OtlpMetric>,
 }
 
 #[derive(Clone, PartialEq, Eq, Message, Serialize)]
@@ -82,7 +82,7 @@ pub(crate) struct AnyValue {
 
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Metric {
+pub(crate) struct OtlpMetric {
     #[prost(string, tag = "1")]
     pub(crate) name: String,
     #[prost(string, tag = "2")]

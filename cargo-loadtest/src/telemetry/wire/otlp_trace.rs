@@ -55,7 +55,7 @@ pub(crate) struct Span {
     #[prost(message, repeated, tag = "9")]
     pub(crate) attributes: Vec<KeyValue>,
     #[prost(message, repeated, tag = "11")]
-    pub(crate) events: Vec<Event>,
+    pub(crate) events: Vec<SpanEvent>,
     #[prost(message, optional, tag = "15")]
     pub(crate) status: Option<Status>,
     /// The sampled flag.
@@ -65,7 +65,7 @@ pub(crate) struct Span {
 
 #[derive(Clone, PartialEq, Eq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Event {
+pub(crate) struct SpanEvent {
     #[prost(fixed64, tag = "1")]
     #[serde(serialize_with = "as_text")]
     pub(crate) time_unix_nano: u64,

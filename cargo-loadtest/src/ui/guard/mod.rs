@@ -31,7 +31,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// The reason why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum RequestRefusal {
     /// The name of another server: that of a page which made its name stand for this machine.
     Host,
     /// No cookie, or a wrong one.
@@ -46,7 +46,7 @@ pub(super) enum Refusal {
     ReadOnly,
 }
 
-impl Refusal {
+impl RequestRefusal {
     pub(super) fn status(self) -> StatusCode {
         match self {
             Self::Host => StatusCode::MISDIRECTED_REQUEST,
@@ -142,29 +142,29 @@ impl Guard {
         method: &Method,
         headers: &HeaderMap,
         route: Option<&Route>,
-    ) -> Result<Option<String>, Refusal> {
+    ) -> Result<Option<String>, RequestRefusal> {
         let origins = self.door.origins();
-        let host = single(headers, &HOST).ok_or(Refusal::Host)?;
+        let host = single(headers, &HOST).ok_or(RequestRefusal::Host)?;
         let is_known = |origin: &String| {
             let known = origin.split_once("://").map_or("", |(_, known)| known);
             known.eq_ignore_ascii_case(host)
         };
         if !origins.iter().any(is_known) {
-            return Err(Refusal::Host);
+            return Err(RequestRefusal::Host);
         }
         let access = route.map_or(Access::Read, Route::access);
         let user = match &self.door {
             _ if access == Access::Public => None,
             Door::Cookie { port, secret } if has_cookie(headers, *port, secret) => None,
-            Door::Cookie { .. } => return Err(Refusal::Secret),
-            Door::Proxy(proxy) => Some(proxy.user(headers).ok_or(Refusal::Proxy)?),
+            Door::Cookie { .. } => return Err(RequestRefusal::Secret),
+            Door::Proxy(proxy) => Some(proxy.user(headers).ok_or(RequestRefusal::Proxy)?),
         };
         let site = single(headers, &HeaderName::from_static("sec-fetch-site"));
         if *method == Method::GET || *method == Method::HEAD {
             let mode = single(headers, &HeaderName::from_static("sec-fetch-mode"));
             let is_foreign = matches!(site, Some("cross-site" | "same-site"));
             return if is_foreign && mode != Some("navigate") {
-                Err(Refusal::Origin)
+                Err(RequestRefusal::Origin)
             } else {
                 Ok(user)
             };
@@ -175,16 +175,16 @@ impl Guard {
             (None, None) => false,
         };
         if !is_same_origin {
-            return Err(Refusal::Origin);
+            return Err(RequestRefusal::Origin);
         }
         if self.is_read_only && access == Access::Change {
-            return Err(Refusal::ReadOnly);
+            return Err(RequestRefusal::ReadOnly);
         }
         let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         match kind {
             "application/x-www-form-urlencoded" | "application/json" => Ok(user),
-            _ => Err(Refusal::Type),
+            _ => Err(RequestRefusal::Type),
         }
     }
 

@@ -33,7 +33,7 @@ fn own(changes: &[(&'static str, &str)]) -> HeaderMap {
     headers
 }
 
-fn check(route: &Route, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check(route: &Route, headers: &HeaderMap) -> Result<(), RequestRefusal> {
     let user = guard(false).check(&route.method(), headers, Some(route))?;
     assert_eq!(user, None);
     Ok(())
@@ -61,13 +61,13 @@ fn another_host_is_refused_everywhere() {
         ] {
             assert_eq!(
                 check(&route, &own(&[("host", host)])),
-                Err(Refusal::Host),
+                Err(RequestRefusal::Host),
                 "{host}"
             );
         }
         let mut twice = own(&[]);
         twice.append("host", "evil.example".parse().unwrap());
-        assert_eq!(check(&route, &twice), Err(Refusal::Host));
+        assert_eq!(check(&route, &twice), Err(RequestRefusal::Host));
     }
 }
 
@@ -83,7 +83,7 @@ fn without_the_cookie_there_are_no_data() {
         ] {
             let expected = match route.access() {
                 Access::Public => Ok(()),
-                Access::Read | Access::Change => Err(Refusal::Secret),
+                Access::Read | Access::Change => Err(RequestRefusal::Secret),
             };
             assert_eq!(
                 check(&route, &own(&[("cookie", cookie)])),
@@ -93,7 +93,7 @@ fn without_the_cookie_there_are_no_data() {
         }
     }
     let unknown = guard(false).check(&Method::GET, &own(&[("cookie", "")]), None);
-    assert_eq!(unknown, Err(Refusal::Secret));
+    assert_eq!(unknown, Err(RequestRefusal::Secret));
 }
 
 #[test]
@@ -106,14 +106,14 @@ fn another_page_changes_nothing_and_reads_nothing() {
             let part = [("sec-fetch-site", site), ("sec-fetch-mode", "no-cors")];
             assert_eq!(
                 check(&route, &own(&part)),
-                Err(Refusal::Origin),
+                Err(RequestRefusal::Origin),
                 "{route:?}"
             );
         }
         if is_change {
             assert_eq!(
                 check(&route, &own(&[("sec-fetch-site", "none")])),
-                Err(Refusal::Origin)
+                Err(RequestRefusal::Origin)
             );
             let origin = |origin| own(&[("sec-fetch-site", ""), ("origin", origin)]);
             assert_eq!(check(&route, &origin("http://127.0.0.1:23456")), Ok(()));
@@ -126,7 +126,7 @@ fn another_page_changes_nothing_and_reads_nothing() {
             ] {
                 assert_eq!(
                     check(&route, &origin(foreign)),
-                    Err(Refusal::Origin),
+                    Err(RequestRefusal::Origin),
                     "{foreign}"
                 );
             }
@@ -143,7 +143,7 @@ fn a_change_has_the_type_of_a_form() {
         for kind in ["", "text/plain", "multipart/form-data"] {
             assert_eq!(
                 check(route, &own(&[("content-type", kind)])),
-                Err(Refusal::Type)
+                Err(RequestRefusal::Type)
             );
         }
     }
@@ -155,7 +155,7 @@ fn a_read_only_dashboard_changes_nothing() {
         let checked = guard(true).check(&route.method(), &own(&[]), Some(&route));
         let checked = checked.map(drop);
         let expected = match route.access() {
-            Access::Change => Err(Refusal::ReadOnly),
+            Access::Change => Err(RequestRefusal::ReadOnly),
             Access::Public | Access::Read => Ok(()),
         };
         assert_eq!(checked, expected, "{route:?}");
@@ -223,7 +223,7 @@ fn behind_a_proxy_only_its_secret_and_a_name_let_in() {
             "tests.acme.example:8443",
             "",
         ] {
-            assert_eq!(check(&own(&[("host", host)])), Err(Refusal::Host));
+            assert_eq!(check(&own(&[("host", host)])), Err(RequestRefusal::Host));
         }
         let mut twice = own(&[]);
         twice.append("x-user", "grace@acme.example".parse().unwrap());
@@ -238,7 +238,7 @@ fn behind_a_proxy_only_its_secret_and_a_name_let_in() {
             let expected = if is_public {
                 Ok(None)
             } else {
-                Err(Refusal::Proxy)
+                Err(RequestRefusal::Proxy)
             };
             assert_eq!(check(headers), expected, "{route:?}");
         }
@@ -250,7 +250,11 @@ fn behind_a_proxy_only_its_secret_and_a_name_let_in() {
                 "http://127.0.0.1:23456",
                 "null",
             ] {
-                assert_eq!(check(&origin(foreign)), Err(Refusal::Origin), "{foreign}");
+                assert_eq!(
+                    check(&origin(foreign)),
+                    Err(RequestRefusal::Origin),
+                    "{foreign}"
+                );
             }
         }
     }

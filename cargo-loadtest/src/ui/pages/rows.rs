@@ -14,7 +14,7 @@ const SPARKLINE_RUNS: usize = 20;
 
 /// A scenario as the list shows it.
 #[derive(Debug)]
-pub(super) struct Row<'a> {
+pub(super) struct ListRow<'a> {
     pub(super) identity: String,
     pub(super) name: String,
     pub(super) tags: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) fn collect_rows<'a>(
     sources: &[SourceScenario],
     archive: &'a Archive,
     names: &'a [String],
-) -> Vec<Row<'a>> {
+) -> Vec<ListRow<'a>> {
     let definitions: BTreeMap<String, &ScenarioDef> =
         declared.iter().map(|one| (one.identity(), one)).collect();
     let in_source: BTreeMap<&str, &SourceScenario> = sources
@@ -66,7 +66,7 @@ pub(super) fn collect_rows<'a>(
         );
         let source = in_source.get(identity.as_str()).copied();
         let definition = definitions.get(&identity).copied();
-        Row::new(dashboard, identity, definition, source, history)
+        ListRow::new(dashboard, identity, definition, source, history)
     });
     let mut rows: Vec<_> = rows.collect();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
@@ -79,7 +79,7 @@ pub(super) fn collect_rows<'a>(
     rows
 }
 
-impl<'a> Row<'a> {
+impl<'a> ListRow<'a> {
     fn new(
         dashboard: &Dashboard,
         identity: String,
@@ -183,15 +183,15 @@ impl<'a> Row<'a> {
 }
 
 /// Sorts by the column called `order`; any other leaves the order.
-pub(super) fn sort_rows(rows: &mut [Row<'_>], order: &str) {
-    let p95 = |row: &Row<'_>| row.last().and_then(|last| last.figures()?.p95);
-    let errors = |row: &Row<'_>| {
+pub(super) fn sort_rows(rows: &mut [ListRow<'_>], order: &str) {
+    let p95 = |row: &ListRow<'_>| row.last().and_then(|last| last.figures()?.p95);
+    let errors = |row: &ListRow<'_>| {
         row.last()
             .and_then(|last| last.figures()?.error_rate)
             .unwrap_or(-1.0)
     };
-    let grade = |row: &Row<'_>| row.last().and_then(|last| last.figures()?.grade);
-    let when = |row: &Row<'_>| row.last().map(|last| last.started_at.clone());
+    let grade = |row: &ListRow<'_>| row.last().and_then(|last| last.figures()?.grade);
+    let when = |row: &ListRow<'_>| row.last().map(|last| last.started_at.clone());
     rows.sort_by(|one, other| match order {
         "grade" => grade(one).cmp(&grade(other)),
         "p95" => p95(other).cmp(&p95(one)),

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::export::Format;
 use crate::export::html::render_report;
 use crate::policy::Action;
-use crate::store::{Measured, RunFolder};
+use crate::store::{MeasuredRun, RunFolder};
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::{Content, Section};
@@ -51,7 +51,7 @@ pub(super) fn render(dashboard: &Dashboard, run: &str, query: &Fields) -> Result
 fn grade(folder: &RunFolder) -> Result<Report, Error> {
     let record = folder.read()?;
     let comparison = folder.read_comparison(&record)?;
-    let result = Measured {
+    let result = MeasuredRun {
         record: &record,
         comparison: comparison.as_ref(),
     };

@@ -1,7 +1,7 @@
 //! The scenarios of the workspace: what each does, how its last runs went, and the form that runs them.
 
 use super::load::{EnteredLoad, render_load};
-use super::rows::{Row, collect_rows, sort_rows};
+use super::rows::{ListRow, collect_rows, sort_rows};
 use super::text::{
     format_share, format_time, render_grade, render_output, render_run_link, render_sparkline,
     render_time, render_verdict,
@@ -176,8 +176,8 @@ fn render_head(order: &str, filter: &str) -> Markup {
     }
 }
 
-fn render_row(row: &Row<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Markup {
-    let Row { identity, name, .. } = row;
+fn render_row(row: &ListRow<'_>, refusal: Option<&str>, entered: &EnteredLoad) -> Markup {
+    let ListRow { identity, name, .. } = row;
     let last = row.last();
     let figures = last.and_then(Entry::figures);
     html! {

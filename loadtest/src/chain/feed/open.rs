@@ -3,7 +3,7 @@
 use super::deck::{Deck, End, Order, settle};
 use super::error::FeedError;
 use super::shared::SharedFeed;
-use super::{Feed, Generate, Source};
+use super::{Feed, FeedSource, Generate};
 use crate::chain::file::read_regular;
 use crate::chain::kept::Shareable;
 use crate::chain::{SetupContext, SetupError, Vu};
@@ -95,18 +95,18 @@ fn open<T: Shareable>(
     taken: u64,
     feed: Feed<T>,
 ) -> Result<Rows<T>, FeedError> {
-    let is_endless = matches!(feed.source, Source::Generate(_));
+    let is_endless = matches!(feed.source, FeedSource::Generate(_));
     let described = feed.source.describe();
     let (order, end) = settle(&feed.orders, &feed.ends, is_endless)?;
     let (source, rows): (Box<dyn Deal>, _) = match feed.source {
-        Source::TooMany => return Err(FeedError::TooManyRows),
-        Source::Generate(make) => (Box::new(Made(make)), None),
-        Source::Rows(rows) if rows.is_empty() => return Err(FeedError::NoRows),
-        Source::Rows(rows) => {
+        FeedSource::TooMany => return Err(FeedError::TooManyRows),
+        FeedSource::Generate(make) => (Box::new(Made(make)), None),
+        FeedSource::Rows(rows) if rows.is_empty() => return Err(FeedError::NoRows),
+        FeedSource::Rows(rows) => {
             let count = rows.len() as u64;
             (Box::new(Kept(rows)), Some(count))
         }
-        Source::File { path, read } => {
+        FeedSource::File { path, read } => {
             let rows = read(&text(&path, &context.root)?, &path)?;
             if rows.is_empty() {
                 return Err(FeedError::EmptyFile { path });

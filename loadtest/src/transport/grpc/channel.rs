@@ -1,7 +1,7 @@
 //! The connections of one virtual user over which calls go: one to an origin, shared by all that are under way.
 
 use crate::targets::{Allowance, Origin, RequestPass};
-use crate::transport::connection::{Connection, Protocol, Purpose};
+use crate::transport::connection::{Connection, ConnectionPurpose, Protocol};
 use crate::transport::grpc::log::CallLog;
 use crate::transport::meter::Meter;
 use crate::transport::network::{Addresses, Network};
@@ -246,7 +246,7 @@ impl Channel {
             &state.addresses,
             &mut state.preferred,
             phases,
-            Purpose::Calls,
+            ConnectionPurpose::Calls,
             |begun| *stage = begun,
         );
         let Connection { protocol, meter } = opened.await?;

@@ -9,7 +9,7 @@ mod streams;
 pub(super) use connection::{PooledConnection, PooledRequest};
 pub(super) use streams::StreamPermit;
 
-use super::connection::{Connection, Protocol, Purpose};
+use super::connection::{Connection, ConnectionPurpose, Protocol};
 use super::network::{Addresses, Network};
 use super::progress::{CallStage, add_phase};
 use super::{Failure, Phases, Traffic};
@@ -181,7 +181,7 @@ impl ConnectionPool {
             &addresses,
             &mut preferred,
             phases,
-            Purpose::Sharing,
+            ConnectionPurpose::Sharing,
             |begun| *stage = begun,
         );
         let Connection { protocol, meter } = opened.await?;

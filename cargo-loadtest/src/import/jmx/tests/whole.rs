@@ -1,7 +1,7 @@
 //! What holds for every plan: no request, no pause and no property of it is lost in silence.
 
 use super::*;
-use crate::import::jmx::element::{Element, Item, is_default, pair_items, read_plan};
+use crate::import::jmx::element::{Element, PlanItem, is_default, pair_items, read_plan};
 use std::time::Duration;
 
 const PARTS: &str = include_str!("../../../../../tests/fixtures/import/jmx/parts.jmx");
@@ -17,9 +17,9 @@ fn parts_that_some_journeys_have_are_taken_where_they_stand() {
 }
 
 /// Requests and milliseconds of pauses of a plan: each timer is one before each sampler at its level and below.
-fn count(items: &[Item<'_>], around: f64) -> (usize, f64) {
+fn count(items: &[PlanItem<'_>], around: f64) -> (usize, f64) {
     let number = |element: &Element, name: &str| element.text_of(name).parse().unwrap_or(0.0);
-    let pause = |item: &Item<'_>| {
+    let pause = |item: &PlanItem<'_>| {
         let element = item.element;
         let (delay, range) = (
             number(element, "ConstantTimer.delay"),
@@ -69,7 +69,7 @@ fn count(items: &[Item<'_>], around: f64) -> (usize, f64) {
 }
 
 /// The only fragment that a module of these plans names.
-fn module() -> Item<'static> {
+fn module() -> PlanItem<'static> {
     let root: &'static Element = Box::leak(Box::new(read_plan(&Input::new("", PARTS)).unwrap()));
     let plan = pair_items(&root.children[0]).remove(0);
     let mut items = plan.items.into_iter();
@@ -98,9 +98,9 @@ fn requests_and_pauses_of_a_plan_are_those_of_its_scenarios() {
 const SAME: [&str; 3] = ["shareMode", "HTTPSampler.postBodyRaw", "1"];
 
 /// The places of the values of properties, but for those that change nothing, and those of elements that are left out.
-fn values(items: &[Item<'_>], recording: &Recording, text: &str) -> Vec<Span> {
+fn values(items: &[PlanItem<'_>], recording: &Recording, text: &str) -> Vec<Span> {
     let mut found = Vec::new();
-    let is_left = |item: &&Item<'_>| {
+    let is_left = |item: &&PlanItem<'_>| {
         let element = item.element;
         let mut dropped = recording.dropped.iter();
         element.is_enabled() && element.is_read() && dropped.all(|one| one.span != element.span)
