@@ -1,9 +1,9 @@
 //! The headers of requests to other systems: their secrets are in variables of the environment, or in files beside them.
 
 use crate::config::AccessConfig;
-use crate::{files, process};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use loadtest_console::{files, process};
 use std::path::Path;
 
 /// Replaces a secret in what may be shown.

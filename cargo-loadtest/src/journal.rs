@@ -1,10 +1,10 @@
 //! The journal of a run: read while it grows, folded into a record where there is no other, and compressed once there
 //! is one.
 
-use crate::files;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use loadtest_console::files;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{EndReason, ScenarioRecord};

@@ -12,23 +12,16 @@ mod cli;
 mod cluster;
 mod commands;
 mod config;
-mod console;
 mod course;
-mod error;
 mod export;
-mod file_names;
-mod files;
 #[cfg(test)]
 mod fuzz;
-mod import;
-mod interrupt;
 mod journal;
 mod live;
 mod notify;
 mod observe;
 mod policy;
 mod post;
-mod process;
 mod protected;
 mod samples;
 mod selection;
@@ -41,7 +34,6 @@ mod soak;
 )]
 mod source;
 mod store;
-mod suggestion;
 #[cfg_attr(
     not(feature = "telemetry"),
     expect(dead_code, reason = "the formats of protobuf use the rest")
@@ -49,10 +41,10 @@ mod suggestion;
 mod telemetry;
 #[cfg(feature = "ui")]
 mod ui;
-mod units;
 mod workspace;
 
 use cli::{Cli, Command};
+use loadtest_console::{console, error, interrupt, process};
 use loadtest_model::exit_code::ExitCode;
 use process::Replacement;
 use std::ffi::{OsStr, OsString};

@@ -4,10 +4,10 @@
 //! repository and of its build server.
 
 use crate::config::{Config, FILE_NAME, Level, Plan};
-use crate::console::clean;
-use crate::error::Error;
-use crate::process::{self, USER_VARIABLE};
 use crate::selection::Found;
+use loadtest_console::console::clean;
+use loadtest_console::error::Error;
+use loadtest_console::process::{self, USER_VARIABLE};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -1,8 +1,8 @@
 //! One request to another system, a delivery by POST or a question by GET, and what its answer means.
 
 use crate::config::is_loopback;
-use crate::console;
 use loadtest::redact;
+use loadtest_console::console;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};

@@ -1,8 +1,8 @@
 //! Files that no output may replace: what people wrote, and what cannot be made again.
 
 use crate::config::FILE_NAME;
-use crate::error::Error;
 use crate::store;
+use loadtest_console::error::Error;
 use std::path::Path;
 
 /// Refuses to replace a file that is there and is no output; a link is what it leads to.

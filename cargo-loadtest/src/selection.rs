@@ -1,9 +1,9 @@
 //! Which scenarios an invocation is about, and what the user may have meant instead.
 
 use crate::cli::SelectionArgs;
-use crate::error::Error;
-use crate::suggestion::find_similar;
 use crate::workspace::Binary;
+use loadtest_console::error::Error;
+use loadtest_console::suggestion::find_similar;
 use loadtest_model::definition::ScenarioDef;
 use std::fmt::Write as _;
 

@@ -17,7 +17,7 @@ const SOURCES: [&str; 4] = ["shop", "built", "groups", "hostile"];
 /// A source of a snapshot.
 fn source(name: &str) -> String {
     let file = format!(
-        "cargo-loadtest/src/import/rust/tests/snapshots/cargo_loadtest__import__rust__tests__{name}.snap"
+        "cargo-loadtest/import/src/rust/tests/snapshots/loadtest_import__rust__tests__{name}.snap"
     );
     let snapshot = fs::read_to_string(workspace().join(file)).expect("a snapshot");
     let (_, rest) = snapshot.split_once("---\n").expect("a head");

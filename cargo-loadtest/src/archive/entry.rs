@@ -1,9 +1,9 @@
 //! The summary of each run in the store, whatever its end.
 
 use super::index::Index;
-use crate::console;
-use crate::error::Error;
 use crate::store::{RunFolder, Store};
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::card::{Card, Report, Verdict};
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::definition::Letter;

@@ -4,9 +4,9 @@
 //! of another version is written again. So two writers at once do no harm.
 
 use super::entry::{Entry, summarize_unfinished};
-use crate::error::Error;
-use crate::files;
 use crate::store::RunFolder;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;

@@ -1,7 +1,7 @@
 //! A run beside a baseline, before its load and after it.
 
 use super::{Baseline, BaselineRun};
-use crate::error::Error;
+use loadtest_console::error::Error;
 use loadtest_model::card::Validity;
 use loadtest_model::comparison::{
     BaselineComparison, Comparison, ComparisonOutcome, PlannedRun, Refusal, RunComparison, Side,

@@ -16,9 +16,9 @@ pub(crate) use run::BaselineRun;
 pub(crate) use save::{SaveOptions, SaveResult};
 
 use crate::config::Config;
-use crate::error::{Error, Kind};
-use crate::file_names;
-use crate::suggestion::{find_similar, join_names};
+use loadtest_console::error::{Error, Kind};
+use loadtest_console::file_names;
+use loadtest_console::suggestion::{find_similar, join_names};
 use loadtest_model::comparison::{Differs, find_difference};
 use std::fs;
 use std::io::ErrorKind;

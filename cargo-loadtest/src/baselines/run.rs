@@ -1,12 +1,12 @@
 //! A run in a baseline: a file, and what it holds.
 
-use crate::error::Error;
-use crate::file_names;
-use crate::files;
 use crate::store;
 use crate::store::RecordError;
 use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
+use loadtest_console::error::Error;
+use loadtest_console::file_names;
+use loadtest_console::files;
 use loadtest_model::card::Trust;
 use loadtest_model::comparison::Side;
 use loadtest_model::record::{RunRecord, ScenarioRecord};

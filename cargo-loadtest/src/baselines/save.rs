@@ -2,8 +2,8 @@
 
 use super::run::BaselineRun;
 use super::{Baseline, files, in_force, read, remove};
-use crate::error::Error;
-use crate::file_names;
+use loadtest_console::error::Error;
+use loadtest_console::file_names;
 use loadtest_model::card::{Card, Report, Trust, Verdict};
 use loadtest_model::comparison::{Differs, Refusal, RunComparison, SHORTEST_STEADY_PART};
 use loadtest_model::display;

@@ -1,6 +1,6 @@
 //! The parts of `loadtest.toml` that a run on another machine needs.
 
-use crate::error::Error;
+use loadtest_console::error::Error;
 use std::path::Path;
 use toml::{Table, Value};
 

@@ -1,11 +1,11 @@
 //! The data files of a scenario: those that its definition names, those in its source, and those of `--include`.
 
 use super::check_path;
-use crate::console;
-use crate::error::Error;
 use crate::selection::Found;
 use crate::source::{FileSource, Role, read_source};
 use crate::workspace::{self, Workspace};
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::definition::{BodyKind, ScenarioDef};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use serde_json::Value;

@@ -2,9 +2,9 @@
 
 use super::OpenedBundle;
 use crate::config::FILE_NAME;
-use crate::error::Error;
-use crate::files;
 use loadtest::targets::ListedTarget;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use serde_json::Value as Json;
 use std::path::Path;
 use toml::{Table, Value};

@@ -12,7 +12,7 @@ mod open;
 mod tests;
 mod write;
 
-use crate::error::Error;
+use loadtest_console::error::Error;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use open::{OpenedBundle, open_bundle};

@@ -4,11 +4,11 @@ use super::{
     BundleManifest, BundleVersion, BundledFile, CONFIG, FORMAT, LARGEST_MANIFEST, LONGEST_PATH,
     MANIFEST, MOST_BYTES, MOST_FILES, PACKAGES, PROGRAMS, check_path, platform,
 };
-use crate::console::has_controls;
-use crate::error::Error;
-use crate::files;
 use crate::workspace::Binary;
 use flate2::read::GzDecoder;
+use loadtest_console::console::has_controls;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use ring::digest::{Context, SHA256};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -6,11 +6,11 @@ use super::{
     PACKAGES, PROGRAMS, check_path, config, platform,
 };
 use crate::config::FILE_NAME;
-use crate::error::Error;
 use crate::selection::Found;
 use crate::workspace::{Binary, Workspace, hash};
 use flate2::{Compression, GzBuilder};
 use loadtest::targets::Permissions;
+use loadtest_console::error::Error;
 use std::collections::BTreeMap;
 use std::env::consts::EXE_SUFFIX;
 use std::fs::File;

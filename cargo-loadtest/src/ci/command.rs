@@ -3,7 +3,7 @@
 //! GitHub's runner reads commands from every line of both streams: `::name key=value::text` where a line begins
 //! so, and the older `##[name]text` anywhere in it.
 
-use crate::console;
+use loadtest_console::console;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::OnceLock;

@@ -4,9 +4,9 @@
 
 use super::annotation::{self, Annotation, Level};
 use super::{Published, command, outputs};
-use crate::error::Error;
 use crate::export;
-use crate::{console, process};
+use loadtest_console::error::Error;
+use loadtest_console::{console, process};
 use loadtest_model::exit_code::ExitCode;
 use std::fmt::Write as _;
 use std::fs::File;

@@ -9,10 +9,10 @@ mod outputs;
 #[cfg(test)]
 mod tests;
 
-use crate::console;
-use crate::error::Error;
 use crate::export::Format;
 use github::JobStep;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::card::Report;
 use loadtest_model::exit_code::ExitCode;
 use std::path::Path;

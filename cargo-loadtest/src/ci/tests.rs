@@ -3,8 +3,8 @@
 use super::annotation::{self, Level};
 use super::github::{JobStep, append, entry};
 use super::{Published, command, outputs};
-use crate::console::break_commands;
 use crate::store;
+use loadtest_console::console::break_commands;
 use loadtest_model::card::Report;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::NotRun;

@@ -8,9 +8,6 @@ mod import;
 mod lacking;
 pub(crate) mod values;
 
-use crate::suggestion::find_similar;
-use crate::units;
-use crate::{console, process};
 pub(crate) use capacity::{CapacityArgs, ObservedText, RateArgs, Slo};
 use clap::builder::styling::Styles;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -20,6 +17,9 @@ pub(crate) use export::{ExportArgs, LauncherArgs, LauncherCommand};
 pub(crate) use import::{ImportArgs, ImportCommand, ImportOutput};
 use jiff::Timestamp;
 pub(crate) use lacking::INSTALL_ALL;
+use loadtest_console::suggestion::find_similar;
+use loadtest_console::units;
+use loadtest_console::{console, process};
 use loadtest_model::definition::Letter;
 use loadtest_model::metrics::Number;
 use loadtest_model::plan::{IterationCount, Overrides};
@@ -200,7 +200,7 @@ pub(crate) struct TelemetryArgs {
 #[command(next_help_heading = "Telemetry")]
 pub(crate) struct TraceArgs {
     /// Send `traceparent` with every request, and sample this share of journeys
-    #[arg(id = "trace", long = "trace", value_name = "SHARE", value_parser = crate::units::share, allow_hyphen_values = true)]
+    #[arg(id = "trace", long = "trace", value_name = "SHARE", value_parser = loadtest_console::units::share, allow_hyphen_values = true)]
     pub(crate) share: Option<f64>,
 }
 

@@ -1,10 +1,10 @@
 //! The values of flags, read and checked one by one.
 
 use crate::export::Format;
-use crate::process;
-use crate::units;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use jiff::Timestamp;
+use loadtest_console::process;
+use loadtest_console::units;
 use loadtest_model::plan::IterationCount;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -8,12 +8,12 @@ use super::messages::{
 };
 use super::programs::{Acceptance, Programs, Taking};
 use super::work::Work;
-use crate::console;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::store::Store;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::record::Environment;
@@ -251,7 +251,7 @@ fn host_name() -> String {
         .to_string_lossy()
         .into_owned();
     #[cfg(not(unix))]
-    let name = crate::process::variable_os("COMPUTERNAME")
+    let name = loadtest_console::process::variable_os("COMPUTERNAME")
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     if name.is_empty() {

@@ -3,14 +3,14 @@
 use super::connection::make_stream;
 use super::messages::{AgentInfo, Answer, Question, agent_subject, decode};
 use super::signature::{BundleKey, SignedBundle};
-use crate::console;
-use crate::error::Error;
-use crate::files;
-use crate::interrupt::Interrupts;
 use async_nats::jetstream::stream::{Config as StreamConfig, StorageType};
 use async_nats::{Client, Request, RequestErrorKind, StatusCode};
 use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::display::{format_bytes, format_span};
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};

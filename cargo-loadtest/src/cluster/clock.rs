@@ -1,8 +1,8 @@
 //! The clocks of other machines, which are measured and not trusted.
 
 use super::messages::{Answer, Question, agent_subject, decode};
-use crate::error::Error;
 use async_nats::Client;
+use loadtest_console::error::Error;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 

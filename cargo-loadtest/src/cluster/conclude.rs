@@ -2,10 +2,10 @@
 
 use super::clock::AgentClock;
 use super::course::RunCourse;
-use crate::console;
-use crate::error::Error;
-use crate::files;
 use crate::journal;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use loadtest_model::card::{Accounts, Validity, describe_broken};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;

@@ -8,9 +8,9 @@ use super::discovery::find_usable;
 use super::messages::{
     AgentInfo, Answer, Beat, LoadOrder, Order, Phase, Question, agent_subject, decode,
 };
-use crate::console;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::protocol::SetupValues;
 use loadtest_model::shard::Shard;
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! The messages between a controller and its agents. All come from another machine, so each is checked when it is read.
 
 use super::signature::SignedBundle;
-use crate::error::Error;
+use loadtest_console::error::Error;
 use loadtest_model::plan::{GradingDefaults, Overrides};
 use loadtest_model::protocol::{RunRequest, SetupValues};
 use loadtest_model::record::Environment;

@@ -1,9 +1,9 @@
 //! The files of one agent, as far as they have come.
 
 use super::messages::{AgentEnd, AgentInfo, FileKind, ParcelHead, decode, list_files};
-use crate::console;
-use crate::error::Error;
 use crate::journal::Tail;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::protocol::{JournalLine, SpanLine};
 use serde::de::IgnoredAny;
 use std::fs::File;

@@ -26,12 +26,12 @@ mod signature;
 mod simulation;
 mod work;
 
-use crate::error::Error;
 pub(crate) use agent::{AgentSetting, serve};
 pub(crate) use bundles::SentBundle;
 pub(crate) use connection::ClusterAddress;
 pub(crate) use controller::{Cluster, ClusterRun};
 pub(crate) use discovery::{ListedAgent, list_agents};
+use loadtest_console::error::Error;
 pub(crate) use programs::{Acceptance, Programs};
 pub(crate) use signature::{BundleKey, create_key};
 use std::future::Future;

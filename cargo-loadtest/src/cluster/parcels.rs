@@ -2,11 +2,11 @@
 
 use super::connection::ANSWER_LIMIT;
 use super::messages::parcel_subject;
-use crate::error::Error;
 use async_nats::jetstream::consumer::pull::Config as PullConfig;
 use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy};
 use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt as _;
+use loadtest_console::error::Error;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 

@@ -3,10 +3,10 @@
 use super::bundles::download;
 use super::messages::Answer;
 use super::signature::{BundleKey, SignedBundle};
-use crate::error::Error;
 use crate::selection::Found;
 use crate::workspace;
 use async_nats::Client;
+use loadtest_console::error::Error;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

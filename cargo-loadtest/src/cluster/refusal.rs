@@ -1,10 +1,10 @@
 //! Refusals of the NATS server: of a connection, and of a subject.
 
 use super::connection::ClusterAddress;
-use crate::console;
-use crate::error::Error;
 use async_nats::rustls::{AlertDescription, Error as TlsError};
 use async_nats::{ConnectError, ConnectErrorKind, Event, ServerError};
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use std::error::Error as _;
 use std::io;
 

@@ -1,10 +1,10 @@
 //! One scenario of several agents as one: its seconds for the live view and the journal, and its spans.
 
 use super::seconds::Seconds;
-use crate::console;
-use crate::error::Error;
 use crate::live::Live;
 use jiff::Timestamp;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::card::describe_broken;
 use loadtest_model::failure::RunFailure;
 use loadtest_model::metrics::{AbortThresholds, Broken, Frame, JourneyTally, micros};

@@ -1,11 +1,11 @@
 //! Keys that sign bundles. An agent runs the programs of a bundle only if its operator trusts the key.
 
-use crate::console;
-use crate::error::Error;
-use crate::files;
 use crate::workspace;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

@@ -12,12 +12,12 @@ use super::messages::{
 use super::{Cluster, ClusterAddress, ClusterRun};
 use crate::cli::AgentLoss;
 use crate::config::ClusterConfig;
-use crate::interrupt::Interrupts;
 use crate::live::Live;
-use crate::process;
 use crate::session::sample;
 use async_nats::{Client, Message, Subscriber};
 use futures_util::StreamExt as _;
+use loadtest_console::interrupt::Interrupts;
+use loadtest_console::process;
 use loadtest_model::definition::{Load, ScenarioDef, Shape, StepDef};
 use loadtest_model::metrics::{Frame, Tally, Windows};
 use loadtest_model::plan::{GradingDefaults, Overrides, Plan};

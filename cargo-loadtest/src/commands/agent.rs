@@ -6,11 +6,11 @@ use crate::cluster::{
     Acceptance, AgentSetting, BundleKey, ClusterAddress, ListedAgent, Programs, list_agents, serve,
 };
 use crate::config::{Config, FILE_NAME};
-use crate::console;
-use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::store::Store;
 use crate::workspace::{self, Workspace};
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;
 use std::path::Path;

@@ -3,8 +3,8 @@
 use super::Project;
 use crate::bundle::write_bundle;
 use crate::cli::{BundleArgs, Cli};
-use crate::console;
-use crate::error::Error;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::exit_code::ExitCode;
 
 use crate::policy::{self, Action};

@@ -3,14 +3,14 @@
 use crate::cli::RunArgs;
 use crate::cluster::{Cluster, ClusterRun, SentBundle};
 use crate::config::Config;
-use crate::console;
-use crate::error::Error;
-use crate::files;
-use crate::interrupt::Interrupts;
 use crate::live::Live;
 use crate::selection::Found;
 use crate::session::{self, Program};
 use crate::store::RunFolder;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::plan::{Overrides, Plan, PlanError};
 use loadtest_model::protocol::{Request, RunRequest, SetupRequest, SetupValues};
 use loadtest_model::record::{Environment, ScenarioRecord};

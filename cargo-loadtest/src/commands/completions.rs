@@ -1,9 +1,9 @@
 //! `cargo loadtest completions`: what a shell needs to complete commands and flags.
 
 use crate::cli::{Cli, CompletionsArgs};
-use crate::console;
-use crate::error::Error;
 use clap::CommandFactory as _;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::exit_code::ExitCode;
 
 /// The program that a shell completes.

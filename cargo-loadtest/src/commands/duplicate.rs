@@ -2,14 +2,14 @@
 
 use super::Project;
 use crate::cli::{Cli, DuplicateArgs};
-use crate::console;
-use crate::error::Error;
 use crate::policy::Action;
 use crate::selection::{Found, one};
 use crate::source::{
     CopyRefusal, Duplicated, Original, copy_scenario, read_source, replace_source,
 };
 use crate::workspace::{Workspace, folder};
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::exit_code::ExitCode;
 use std::path::{Path, PathBuf};

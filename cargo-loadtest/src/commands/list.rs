@@ -2,11 +2,11 @@
 
 use super::{Project, weights, words};
 use crate::cli::{Cli, ListArgs, ResultFormat};
-use crate::console::{self, clean};
-use crate::error::Error;
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{Line, PLAIN};
 use crate::selection::Found;
+use loadtest_console::console::{self, clean};
+use loadtest_console::error::Error;
 use loadtest_model::definition::{Load, ScenarioDef};
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;

@@ -1,8 +1,8 @@
 //! `--mix`: which program runs the scenarios, and what each gets of the total.
 
-use crate::error::Error;
 use crate::selection::Found;
 use crate::workspace::Binary;
+use loadtest_console::error::Error;
 use loadtest_model::mix;
 use loadtest_model::plan::Overrides;
 

@@ -33,9 +33,6 @@ mod words;
 use crate::bundle::{OpenedBundle, open_bundle};
 use crate::cli::{CargoArgs, Cli, ProjectArgs, SelectionArgs, TelemetryArgs};
 use crate::config::Config;
-use crate::console;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::notify::Webhooks;
 use crate::observe::Observation;
 use crate::policy::{self, Action};
@@ -43,6 +40,9 @@ use crate::selection::{Found, one, select};
 use crate::session;
 use crate::telemetry::Telemetry;
 use crate::workspace::{self, Binary, Workspace, build};
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::protocol::{
     Listing, OFFLINE_VARIABLE, VALIDITY_VARIABLE, is_offline_wanted, is_validity_off,
 };
@@ -271,7 +271,7 @@ impl<'a> Project<'a> {
 
 /// Returns true if the environment asks for runs without a network.
 fn is_offline() -> Result<bool, Error> {
-    let value = crate::process::variable_os(OFFLINE_VARIABLE);
+    let value = loadtest_console::process::variable_os(OFFLINE_VARIABLE);
     let value = value.as_ref().map(|value| value.to_string_lossy());
     is_offline_wanted(value.as_deref()).map_err(Error::usage)
 }
@@ -281,7 +281,7 @@ fn is_offline() -> Result<bool, Error> {
 /// # Errors
 /// When the environment says neither `on` nor `off`.
 fn warn_of_unjudged_gate(flag: Option<&str>) -> Result<(), Error> {
-    let value = crate::process::variable(VALIDITY_VARIABLE);
+    let value = loadtest_console::process::variable(VALIDITY_VARIABLE);
     let is_off = is_validity_off(value.as_deref()).map_err(Error::usage)?;
     if let Some(flag) = flag.filter(|_| is_off) {
         console::print_warning(format!(

@@ -2,17 +2,17 @@
 
 use crate::ci;
 use crate::cli::{Export, INSTALL_ALL, ReportOptions};
-use crate::console;
-use crate::error::Error;
 use crate::export;
 use crate::export::Format;
 use crate::export::pdf::Font;
 use crate::export::terminal::Extent;
-use crate::files;
 use crate::protected::check_output;
 use crate::store::{MeasuredRun, RunFolder, Store};
-use crate::suggestion::join_some;
 use jiff::Timestamp;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::suggestion::join_some;
 use loadtest_model::card::Report;
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;

@@ -2,16 +2,16 @@
 
 use super::Project;
 use crate::cli::CurlArgs;
-use crate::console;
-use crate::error::Error;
-use crate::import::{
-    EnvironmentLookup, Input, Mistake, PermittedFiles, Recording, Span, format, hide_secrets,
-    read_text, read_words, replay_recording,
-};
-use crate::process;
 use crate::selection::Found;
 use crate::session;
 use crate::workspace::{Binary, Script};
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::process;
+use loadtest_import::{
+    EnvironmentLookup, Input, Mistake, PermittedFiles, Recording, Span, format, hide_secrets,
+    read_text, read_words, replay_recording,
+};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::Read as _;

@@ -3,9 +3,9 @@
 use super::{baseline, publish};
 use crate::baselines::Against;
 use crate::cli::{Cli, ReportArgs};
-use crate::error::Error;
 use crate::store::{self, MeasuredRun, Store};
 use crate::workspace::Workspace;
+use loadtest_console::error::Error;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::GradingDefaults;
 use std::path::PathBuf;

@@ -2,14 +2,14 @@
 
 use crate::cli::{Cli, SendArgs};
 use crate::config::Config;
-use crate::console;
 use crate::course::Course;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::journal;
 use crate::store::{self, RunFolder, Store};
 use crate::telemetry::{IntervalFeed, RunFacts, Telemetry};
 use crate::workspace::Workspace;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::JournalLine;
 use loadtest_model::record::{RunRecord, TelemetryDelivery};

@@ -2,12 +2,12 @@
 
 use super::{Project, run};
 use crate::cli::{Cli, SetupArgs};
-use crate::console;
-use crate::error::Error;
 use crate::policy::{self, Action};
-use crate::process;
 use crate::selection::Found;
 use crate::session::{self, Program};
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::process;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::protocol::{Request, SetupRequest, SetupValues};
 use std::collections::BTreeMap;

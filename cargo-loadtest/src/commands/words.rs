@@ -1,7 +1,7 @@
 //! What a scenario declares, in words that `list` and `plan` share.
 
-use crate::console::clean;
-use crate::units;
+use loadtest_console::console::clean;
+use loadtest_console::units;
 use loadtest_model::definition::{
     Client, Cookies, Dns, EndMark, GoodCondition, GraphqlDef, HttpVersion, Rendezvous, Renewal,
     ScenarioDef, StepDef, StreamDef, StreamFormat, Think, ThinkLaw, Threshold, WebSocketDef,

@@ -3,7 +3,7 @@
 use super::key::{ConfigTable, Given};
 use super::notify::read_variable;
 use crate::cli::{AgentLoss, values};
-use crate::units;
+use loadtest_console::units;
 use std::path::PathBuf;
 use std::time::Duration;
 

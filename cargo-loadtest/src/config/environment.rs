@@ -2,7 +2,7 @@
 
 use super::key::{ConfigTable, Given, keys_of};
 use super::{ConfigSetting, SettingOrigin};
-use crate::console::clean;
+use loadtest_console::console::clean;
 use std::path::{Path, PathBuf};
 
 /// The prefix of all variables.
@@ -24,14 +24,14 @@ pub(crate) struct ConfigEnvironment {
 impl ConfigEnvironment {
     /// Reads the environment of the call.
     pub(crate) fn of_process() -> Self {
-        let variables = crate::process::variables()
+        let variables = loadtest_console::process::variables()
             .into_iter()
             .filter_map(|(name, value)| {
                 let name = name.into_string().ok()?;
                 let value = value.to_string_lossy().into_owned();
                 name.starts_with(PREFIX).then_some((name, value))
             });
-        let folder = crate::process::directory().unwrap_or_default();
+        let folder = loadtest_console::process::directory().unwrap_or_default();
         Self::new(variables, &folder)
     }
 
@@ -107,8 +107,8 @@ impl ConfigEnvironment {
             let known = || self.known.iter().map(String::as_str);
             // Somebody may write the beginning of a key for the whole.
             let begins = |known: &&str| word.contains('_') && known.starts_with(word);
-            let like =
-                crate::suggestion::find_similar(word, known()).or_else(|| known().find(begins));
+            let like = loadtest_console::suggestion::find_similar(word, known())
+                .or_else(|| known().find(begins));
             if let Some(like) = like {
                 let doubt = format!("`{variable}` is not read; did you mean `{PREFIX}{like}`?");
                 doubts.push(clean(&doubt));

@@ -2,7 +2,7 @@
 
 use super::key::{ConfigTable, Given};
 use crate::cli::values;
-use crate::units;
+use loadtest_console::units;
 use loadtest_model::plan::GradingDefaults;
 
 impl ConfigTable for GradingDefaults {

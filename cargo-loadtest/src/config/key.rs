@@ -1,6 +1,6 @@
 //! A key of `loadtest.toml`: what it takes, and how that is read - from the file and from a variable alike.
 
-use crate::suggestion::{find_similar, join_names};
+use loadtest_console::suggestion::{find_similar, join_names};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 

@@ -3,8 +3,8 @@
 use super::key::{ConfigTable, Given, keys_of};
 use super::reader::{ConfigReader, Value};
 use crate::cli::values;
-use crate::error::Error;
-use crate::suggestion::{find_similar, join_names};
+use loadtest_console::error::Error;
+use loadtest_console::suggestion::{find_similar, join_names};
 use loadtest_model::plan::Overrides;
 
 /// A load under a name.

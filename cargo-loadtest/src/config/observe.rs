@@ -7,7 +7,7 @@ use super::observe_limit::WrittenLimit;
 use super::place::{is_loopback, parse_http_url};
 use super::reader::{ConfigReader, Value};
 use super::telemetry::parse_word;
-use crate::units;
+use loadtest_console::units;
 use loadtest_model::record::ObservedLimit;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `limit` of `[[observe]]`: `max < 3.5`, `mean < 80%`, `last < 1GiB or abort after 30s`.
 
 use super::key::suggest_known;
-use crate::units;
+use loadtest_console::units;
 use loadtest_model::definition::Comparator;
 use loadtest_model::record::{ObservedFigure, ObservedLimit};
 use std::time::Duration;

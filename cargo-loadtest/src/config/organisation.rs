@@ -173,5 +173,5 @@ fn read_members(value: Value<'_, '_>, reader: &mut ConfigReader<'_>) -> Vec<Memb
 }
 
 fn list_words(words: &[&str]) -> String {
-    crate::suggestion::join_names(words)
+    loadtest_console::suggestion::join_names(words)
 }

@@ -1,7 +1,7 @@
 //! `loadtest.toml` key by key: every mistake with its line, all of them at once.
 
 use super::key::{BuiltIn, ConfigTable, Given, Key, ValueKind, keys_of, suggest_known};
-use crate::console::clean;
+use loadtest_console::console::clean;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;

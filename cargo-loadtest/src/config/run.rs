@@ -2,7 +2,7 @@
 
 use super::key::{ConfigTable, Given};
 use crate::cli::{Export, LoadArgs, RunArgs, values};
-use crate::file_names::check_baseline_name;
+use loadtest_console::file_names::check_baseline_name;
 use loadtest_model::definition::Letter;
 use std::path::PathBuf;
 

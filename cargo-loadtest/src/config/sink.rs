@@ -4,7 +4,7 @@ use super::access::{AccessConfig, join_header_names};
 use super::key::{ConfigTable, Given};
 use super::place::{is_loopback, is_loopback_host, parse_address, parse_listen, sink_url};
 use super::telemetry::parse_word;
-use crate::units;
+use loadtest_console::units;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -213,7 +213,7 @@ impl SinkConfig {
             if !keys.contains(&&**name) {
                 mistakes.push(format!(
                     "a sink with `format = \"{word}\"` has no `{name}`; it has {}",
-                    crate::suggestion::join_names(&keys)
+                    loadtest_console::suggestion::join_names(&keys)
                 ));
             }
         }
@@ -274,7 +274,7 @@ impl FromStr for SinkConfig {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (word, place) = text.split_once('=').unwrap_or((text, ""));
-        let base = crate::process::directory().unwrap_or_default();
+        let base = loadtest_console::process::directory().unwrap_or_default();
         let mut sink = Self::default();
         let mut set = |name: &str, value: &str| {
             let words = [value.to_owned()];

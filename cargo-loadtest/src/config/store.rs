@@ -1,7 +1,7 @@
 //! `[store]`: where runs are kept, and how many.
 
 use super::key::{ConfigTable, Given};
-use crate::units;
+use loadtest_console::units;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! `[traces]`: whether requests carry a trace, and which journeys are sampled.
 
 use super::key::{ConfigTable, Given};
-use crate::units;
+use loadtest_console::units;
 use loadtest_model::trace::{Tracing, check_link};
 use url::Url;
 

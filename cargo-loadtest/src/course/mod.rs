@@ -2,8 +2,8 @@
 
 mod progress;
 
-use crate::console::clean;
-use crate::units;
+use loadtest_console::console::clean;
+use loadtest_console::units;
 use loadtest_model::card::{Trust, Validity, ValidityCause};
 use loadtest_model::definition::Shape;
 use loadtest_model::display;

@@ -1,8 +1,8 @@
 //! The state of a run so far: its phase, its limits, its errors and its rate over the last minute.
 
 use super::Course;
-use crate::console::clean;
-use crate::units;
+use loadtest_console::console::clean;
+use loadtest_console::units;
 use loadtest_model::card::ThresholdRow;
 use loadtest_model::display;
 use loadtest_model::metrics::ErrorKind;

@@ -7,7 +7,7 @@
 use super::labels::{
     describe_regrading, label_scenarios, label_steps, outcome_name, round_to_micros,
 };
-use crate::console::clean;
+use loadtest_console::console::clean;
 use loadtest_model::card::{
     Card, GroupRow, Quantiles, Report, StepGrade, StepRow, StreamRow, WebSockets,
 };

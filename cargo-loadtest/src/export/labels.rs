@@ -1,6 +1,6 @@
 //! Labels and units that every data format shares, so that a name or a figure is the same wherever it is read.
 
-use crate::console::clean;
+use loadtest_console::console::clean;
 use loadtest_model::card::{Card, Report};
 use loadtest_model::comparison::ComparisonOutcome;
 use loadtest_model::display;

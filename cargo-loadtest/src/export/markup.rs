@@ -1,7 +1,7 @@
 //! Text from outside, made harmless in HTML and SVG.
 
 use super::page::split_prose;
-use crate::console::clean_lines;
+use loadtest_console::console::clean_lines;
 use maud::{Markup, Render, html};
 
 /// A text from outside, in an element or an attribute: escaped, without control and bidirectional characters.

@@ -4,7 +4,7 @@
 //! light value as well, for viewers that ignore styles.
 
 use super::markup::escape;
-use crate::console::clean;
+use loadtest_console::console::clean;
 use std::fmt::Write as _;
 use std::ops::Range;
 

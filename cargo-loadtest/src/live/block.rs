@@ -1,15 +1,15 @@
 //! A few lines at the bottom of the terminal, drawn anew and cleared at the end.
 
 use super::keys::UnseenKeys;
-use crate::console::{self, clean};
 use crate::course::{
     Course, StepWindow, Window, describe_doubt, format_share, format_time, format_users,
     format_window_rate,
 };
 use crate::course::{LimitsSoFar, describe_errors, describe_phase};
 use crate::export::terminal::text::{shorten, width};
-use crate::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use loadtest_console::console::{self, clean};
+use loadtest_console::units;
 use std::time::Duration;
 
 /// The most drawings a second.

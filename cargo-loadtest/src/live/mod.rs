@@ -5,11 +5,11 @@ mod block;
 mod keys;
 mod plain;
 
-use crate::console::{self, clean};
 use crate::course::Course;
 use crate::observe::Observer;
 use crate::telemetry::IntervalFeed;
 use block::LiveBlock;
+use loadtest_console::console::{self, clean};
 use loadtest_model::metrics::Frame;
 use loadtest_model::record::RunStart;
 use plain::Plain;

@@ -2,7 +2,7 @@
 
 use crate::course::{Course, format_share, format_time, format_users, format_window_rate};
 use crate::course::{LimitsSoFar, describe_errors};
-use crate::units;
+use loadtest_console::units;
 use std::time::Duration;
 
 /// Seconds between lines.

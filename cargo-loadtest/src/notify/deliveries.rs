@@ -36,7 +36,7 @@ pub(super) fn write(folder: &Path, outcomes: &[DeliveryOutcome]) {
 /// Reads the outcomes of a run; none where nobody was told of it.
 #[cfg(any(test, feature = "ui"))]
 pub(crate) fn read_deliveries(folder: &Path) -> Vec<DeliveryOutcome> {
-    let text = crate::files::read(&folder.join(FILE)).unwrap_or_default();
+    let text = loadtest_console::files::read(&folder.join(FILE)).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     text.lines()
         .filter_map(|line| serde_json::from_str(line).ok())

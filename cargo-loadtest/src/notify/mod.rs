@@ -12,14 +12,14 @@ mod slack;
 mod tests;
 
 use crate::config::{Event, Notify, NotifyFormat, destination};
-use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::post::PostRequest;
 use crate::store::{self, MeasuredRun};
-use crate::{console, process};
 use deliveries::DeliveryOutcome;
 #[cfg(any(test, feature = "ui"))]
 pub(crate) use deliveries::read_deliveries;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
+use loadtest_console::{console, process};
 use loadtest_model::exit_code::ExitCode;
 use outbox::Outbox;
 use payload::{Ended, Payload};

@@ -1,10 +1,10 @@
 //! Deliveries under way, a thread each: the run goes on meanwhile.
 
-use crate::interrupt::Interrupts;
 use crate::post::{
     ATTEMPT, ATTEMPTS, PostRequest, Undelivered, build_agent, pause_after, random_share,
     send_request,
 };
+use loadtest_console::interrupt::Interrupts;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -134,7 +134,7 @@ impl Run {
             started_at: record.started_at.clone(),
             tool_version: record.tool_version.clone(),
             environment: record.environment.clone(),
-            job_url: job::job_page_url(crate::process::variable),
+            job_url: job::job_page_url(loadtest_console::process::variable),
             scenarios,
         }
     }

@@ -5,8 +5,8 @@
 
 use super::payload::{Graded, Payload, ScenarioEvent};
 use crate::config::Event;
-use crate::console::clean;
 use crate::export::labels::NOT_RUN;
+use loadtest_console::console::clean;
 use loadtest_model::card::Verdict;
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;

@@ -1,7 +1,7 @@
 //! The file that keeps what is observed in a scenario: a tool that is killed leaves it beside the journal.
 
 use super::figures::{Figures, ObservedLine};
-use crate::files;
+use loadtest_console::files;
 use loadtest_model::record::ObservedSeries;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};

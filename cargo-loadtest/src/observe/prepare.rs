@@ -3,8 +3,8 @@
 use super::source::{Question, Source};
 use crate::access::AccessHeaders;
 use crate::config::{FigureConfig, ObserveConfig};
-use crate::console;
-use crate::error::Error;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::capacity::ObservedCondition;
 use std::sync::Arc;
 use std::thread;

@@ -4,14 +4,14 @@ mod follow;
 mod lines;
 
 use crate::cli::SamplesArgs;
-use crate::console;
-use crate::error::Error;
-use crate::process::{self, Stream};
 use crate::protected::describe_protected;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use follow::Follower;
 use lines::{COLUMNS, SampleFormat};
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::process::{self, Stream};
 use loadtest_model::display;
 use loadtest_model::record::RunRecord;
 use loadtest_model::samples::SamplesRequest;

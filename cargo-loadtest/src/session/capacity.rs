@@ -1,14 +1,14 @@
 //! A search in a child process, followed trial by trial.
 
 use super::{ABORT_LIMIT, KILLED, POLL, Program, in_words, lost, now, poll};
-use crate::error::Error;
-use crate::files;
-use crate::interrupt::Interrupts;
 use crate::journal::Tail;
 use crate::live::Live;
 use crate::observe::{Observation, Observer};
 use crate::store::RunFolder;
 use crate::telemetry::IntervalFeed;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::capacity::Trial;
 use loadtest_model::protocol::{CapacityRequest, JournalLine, Request, SearchLine};
 use std::path::{Path, PathBuf};

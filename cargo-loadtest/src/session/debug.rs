@@ -1,10 +1,10 @@
 //! A side task of a child process, told line by line: one journey, or the setups of a scenario.
 
 use super::{ABORT_LIMIT, Program, in_words, lost, now, poll};
-use crate::console;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
 use crate::journal::Tail;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::protocol::{
     DebugEnd, DebugEvent, DebugRequest, Request, SetupLine, SetupRequest,
 };

@@ -1,7 +1,7 @@
 //! A child with all it starts: one process group, which never survives us.
 
-use crate::console::clean_output;
-use crate::error::Error;
+use loadtest_console::console::clean_output;
+use loadtest_console::error::Error;
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};

@@ -7,15 +7,15 @@ mod program;
 #[cfg(test)]
 pub(crate) mod sample;
 
-use crate::error::Error;
-use crate::files;
-use crate::interrupt::Interrupts;
 use crate::journal;
 use crate::live::Live;
 use crate::workspace::Binary;
 pub(crate) use capacity::{SearchView, capacity};
 pub(crate) use debug::{debug, run_hooks};
 pub(crate) use group::Group;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::protocol::{JournalLine, Listing, Request, RunRequest};
 use loadtest_model::record::{EndReason, ScenarioRecord};
 use loadtest_model::redacted::Redacted;

@@ -2,9 +2,9 @@
 
 use super::REPLAY;
 use super::group::Group;
-use crate::error::Error;
-use crate::files;
 use crate::workspace::{Binary, Script, clean};
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use loadtest_model::protocol::{
     BASE_URL_VARIABLE, OFFLINE_VARIABLE, PACKAGES_VARIABLE, REQUEST_VARIABLE, Request,
 };

@@ -1,7 +1,7 @@
 //! A shell stands in for the load test: it gets the same variable, pipes and signals.
 
 use super::*;
-use crate::files;
+use loadtest_console::files;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::failure::{FailureKind, RunFailure};
 use std::path::PathBuf;

@@ -47,8 +47,8 @@ mod tokens;
 mod value;
 mod write;
 
-use crate::console;
-use crate::error::Error;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use std::path::Path;
 
 pub(crate) use copy::{CopyRefusal, Duplicated, Original, copy_scenario};

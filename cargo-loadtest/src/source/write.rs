@@ -1,7 +1,7 @@
 //! Writes a source file as a whole, and only over the text that was read.
 
-use crate::error::Error;
-use crate::files;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

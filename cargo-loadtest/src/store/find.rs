@@ -2,9 +2,9 @@
 
 use super::identifier::began;
 use super::{RunFolder, Store, read_record};
-use crate::error::{Error, Kind};
-use crate::process;
-use crate::suggestion::{find_similar, join_some};
+use loadtest_console::error::{Error, Kind};
+use loadtest_console::process;
+use loadtest_console::suggestion::{find_similar, join_some};
 use loadtest_model::record::RunRecord;
 use std::path::Path;
 

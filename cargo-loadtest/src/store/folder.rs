@@ -2,11 +2,11 @@
 
 use super::claim::Claim;
 use super::identifier::began;
-use crate::error::Error;
-use crate::files;
-use crate::files::write_json;
 use crate::journal;
 use flate2::read::GzDecoder;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::files::write_json;
 use loadtest_model::card::Report;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::protocol::TrialFiles;

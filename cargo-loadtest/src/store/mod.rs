@@ -15,11 +15,11 @@ pub(crate) use read::{RecordError, damaged_record, decode_record, not_run, read_
 
 use crate::cli::CargoArgs;
 use crate::config::Config;
-use crate::error::Error;
 use crate::workspace::Workspace;
 pub(crate) use find::LATEST;
 use identifier::identifier;
 use jiff::Timestamp;
+use loadtest_console::error::Error;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -102,7 +102,7 @@ impl Store {
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         std::fs::create_dir_all(&self.directory)
             .map_err(Error::io("create the folder", &self.directory))?;
-        crate::files::try_write(&self.directory.join(LATEST).with_extension("probe"))
+        loadtest_console::files::try_write(&self.directory.join(LATEST).with_extension("probe"))
     }
 
     /// Makes `folder` the one that `latest` means: a link to it, or, where links need rights, a file that names it.
@@ -121,7 +121,7 @@ impl Store {
                 .map_err(Error::io("write", latest))
         }
         #[cfg(not(unix))]
-        crate::files::write(&latest, folder.identifier().as_bytes())
+        loadtest_console::files::write(&latest, folder.identifier().as_bytes())
     }
 
     /// Returns the folder of all runs.

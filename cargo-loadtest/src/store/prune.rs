@@ -6,8 +6,8 @@
 use super::claim::Claim;
 use super::identifier::began;
 use super::{RunFolder, Store};
-use crate::error::Error;
 use jiff::Timestamp;
+use loadtest_console::error::Error;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
 //! What a run measured, also of one that was killed: then it is put together from what its scenarios left.
 
 use super::RunFolder;
-use crate::error::{Error, Kind};
-use crate::files;
 use crate::journal;
 use crate::observe::read_observed;
 use loadtest::redact;
+use loadtest_console::error::{Error, Kind};
+use loadtest_console::files;
 use loadtest_model::capacity::SearchEnding;
 use loadtest_model::comparison::RunComparison;
 use loadtest_model::failure::RunFailure;
@@ -245,10 +245,10 @@ pub(crate) fn not_run(expected: NotRun, failure: &RunFailure) -> NotRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::write_json;
     use crate::session::sample;
     use crate::store::MeasuredRun;
     use crate::store::tests::{header, header_of, store};
+    use loadtest_console::files::write_json;
     use loadtest_model::capacity::Search;
     use loadtest_model::comparison::{BaselineComparison, ComparisonOutcome};
     use loadtest_model::protocol::JournalLine;

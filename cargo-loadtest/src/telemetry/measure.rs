@@ -3,10 +3,10 @@
 use super::bounds::Detail;
 use super::interval::Exemplar;
 use super::table::SeriesTable;
-use crate::console::clean;
 use crate::course::Course;
 use crate::export::labels::unique_names;
 use jiff::{SignedDuration, Timestamp};
+use loadtest_console::console::clean;
 use loadtest_model::card::{ThresholdRow, Trust};
 use loadtest_model::definition::{Bound, ScenarioDef};
 use loadtest_model::metrics::{

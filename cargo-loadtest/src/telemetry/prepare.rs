@@ -14,10 +14,10 @@ use crate::config::{
     HistogramForm, OPEN_SECRET, SinkConfig, SinkFormat, TelemetryConfig, is_open_to_others,
     sink_url,
 };
-use crate::console;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
-use crate::process;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
+use loadtest_console::process;
 use loadtest_model::definition::ScenarioDef;
 use std::collections::BTreeMap;
 use std::net::TcpListener;

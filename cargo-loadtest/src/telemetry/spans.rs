@@ -1,9 +1,9 @@
 //! The spans of sampled journeys, read from the file that the load writes.
 
 use super::RunFacts;
-use crate::console::clean;
 use crate::course::Course;
 use crate::journal::Tail;
+use loadtest_console::console::clean;
 use loadtest_model::protocol::{SpanLine, TracedJourney};
 use std::path::Path;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ impl Tracker {
         }
         add(
             "scenario",
-            crate::console::clean(&start.definition.identity()),
+            loadtest_console::console::clean(&start.definition.identity()),
         );
         if !start.plan.shard.is_whole() {
             let shard = start.plan.shard.to_string();

@@ -1,10 +1,10 @@
 //! What a route answers.
 
-use crate::console;
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use loadtest_console::console;
 use maud::Markup;
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,10 +1,10 @@
 //! Commands of this program as child processes: what a page does is what the command line does.
 
 use super::guard::SECRET_VARIABLE;
-use crate::error::Error;
-use crate::interrupt::terminate;
-use crate::process::USER_VARIABLE;
 use crate::session;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::terminate;
+use loadtest_console::process::USER_VARIABLE;
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read as _, Write as _};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The sockets of the server: on loopback, or at a path.
 
-use crate::error::Error;
+use loadtest_console::error::Error;
 use ring::digest::{SHA256, digest};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};

@@ -2,7 +2,7 @@
 
 use super::command::{CommandOutput, follow_command};
 use super::dashboard::{Dashboard, Flags};
-use crate::error::Error;
+use loadtest_console::error::Error;
 use loadtest_model::definition::ScenarioDef;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

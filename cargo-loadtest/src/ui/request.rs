@@ -1,7 +1,7 @@
 //! The fields of a request.
 
-use crate::console::clean;
-use crate::error::Error;
+use loadtest_console::console::clean;
+use loadtest_console::error::Error;
 use std::str::FromStr;
 
 /// The fields of a query or a form, in their order.

@@ -5,8 +5,8 @@
 
 use super::command::prepare_command;
 use crate::commands::run::WATCHED_RUN;
-use crate::console::clean_output;
-use crate::error::Error;
+use loadtest_console::console::clean_output;
+use loadtest_console::error::Error;
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 //! Nothing is read while nobody looks.
 
 use crate::course::Course;
-use crate::error::Error;
 use crate::journal::Tail;
 use crate::store::RunFolder;
+use loadtest_console::error::Error;
 use loadtest_model::capacity::Search;
 use loadtest_model::display;
 use loadtest_model::protocol::{JournalLine, SearchLine};

@@ -1,6 +1,6 @@
 //! Built load tests: known by the bytes they hold, never by running them.
 
-use crate::error::Error;
+use loadtest_console::error::Error;
 use loadtest_model::protocol::{BASE_URL_VARIABLE, Listing, MARKER_PREFIX, VERSION};
 use memchr::memmem;
 use ring::digest::{Context, SHA256};
@@ -46,7 +46,8 @@ impl Binary {
     /// # Errors
     /// When there is no load test at `path`, or one of another version of the protocol.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let folder = crate::process::directory().map_err(Error::io("enter", PathBuf::from(".")))?;
+        let folder = loadtest_console::process::directory()
+            .map_err(Error::io("enter", PathBuf::from(".")))?;
         let executable = folder.join(path);
         let binary = Self {
             package: String::new(),
@@ -101,7 +102,7 @@ impl Binary {
     pub(crate) fn base_url_of_environment(&self) -> Option<String> {
         let given = match self.script {
             Some(_) => None,
-            None => crate::process::variable(BASE_URL_VARIABLE),
+            None => loadtest_console::process::variable(BASE_URL_VARIABLE),
         };
         given.filter(|url| !url.is_empty())
     }

@@ -2,10 +2,10 @@
 
 use super::{Binary, LoadTest, cargo, clean, pass_on};
 use crate::cli::{Cli, ProjectArgs};
-use crate::console;
-use crate::error::Error;
-use crate::interrupt::Interrupts;
 use cargo_metadata::Message;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::exit_code::ExitCode;
 use std::io::BufReader;
 use std::process::{Command, Stdio};

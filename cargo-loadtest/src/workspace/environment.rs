@@ -1,8 +1,8 @@
 //! What of our environment belongs to the user, what to the cargo that called us; and the
 //! surroundings that a record names.
 
-use crate::console;
-use crate::process::{self, USER_VARIABLE};
+use loadtest_console::console;
+use loadtest_console::process::{self, USER_VARIABLE};
 use loadtest_model::record::Environment;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Which load tests the features of a build leave out, as cargo does.
 
 use super::{LoadTest, Workspace};
-use crate::error::Error;
-use crate::suggestion::join_names;
 use cargo_metadata::Package;
 use clap_cargo::Features;
+use loadtest_console::error::Error;
+use loadtest_console::suggestion::join_names;
 use std::collections::BTreeSet;
 
 impl Workspace {

@@ -7,10 +7,10 @@ mod features;
 mod source;
 
 use crate::cli::CargoArgs;
-use crate::error::{Error, Kind};
-use crate::process;
-use crate::suggestion::suggest_name;
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+use loadtest_console::error::{Error, Kind};
+use loadtest_console::process;
+use loadtest_console::suggestion::suggest_name;
 use ring::digest::{SHA256, digest};
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -318,7 +318,10 @@ pub(crate) fn place(packages: &[String]) -> String {
     match packages {
         [] => "the workspace".to_owned(),
         [one] => format!("package `{one}`"),
-        several => format!("the packages {}", crate::suggestion::join_names(several)),
+        several => format!(
+            "the packages {}",
+            loadtest_console::suggestion::join_names(several)
+        ),
     }
 }
 

@@ -3,8 +3,8 @@
 use super::report_strange_files;
 use crate::baselines::{Baseline, BaselineRun, Baselines, Contents};
 use crate::cli::ResultFormat;
-use crate::console::{self, clean};
-use crate::error::Error;
+use loadtest_console::console::{self, clean};
+use loadtest_console::error::Error;
 use loadtest_model::comparison::Side;
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;

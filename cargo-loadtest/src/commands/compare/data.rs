@@ -1,7 +1,7 @@
 //! A comparison as data.
 
 use super::RunComparison;
-use crate::error::Error;
+use loadtest_console::error::Error;
 use loadtest_model::comparison::{Comparison, ComparisonOutcome, Refusal};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use super::{
 use crate::config::{AccessConfig, FigureConfig, ObserveConfig, Organisation, SinkConfig};
 use crate::export::terminal::table::{TextColumn, TextTable};
 use crate::export::terminal::text::{ACCENT, BOLD, DIM, Line, PLAIN};
-use crate::units;
+use loadtest_console::units;
 use loadtest_model::display;
 use loadtest_model::plan::{IterationCount, Overrides};
 

@@ -12,10 +12,10 @@ use crate::config::{
     BuiltIn, Config, Event, FILE_NAME, Key, Level, Notify, NotifyFormat, SettingOrigin, SinkConfig,
     ValueKind, layered, variable,
 };
-use crate::console;
-use crate::error::Error;
 use crate::policy::Caller;
 use crate::workspace::Workspace;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::exit_code::ExitCode;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -121,7 +121,9 @@ impl<'a> View<'a> {
             config,
             caller,
             store,
-            is_set: |name| crate::process::variable_os(name).is_some_and(|value| !value.is_empty()),
+            is_set: |name| {
+                loadtest_console::process::variable_os(name).is_some_and(|value| !value.is_empty())
+            },
         }
     }
 

@@ -4,11 +4,11 @@ mod transcript;
 
 use super::{Project, recorded, run};
 use crate::cli::{Cli, DebugArgs, ResultFormat};
-use crate::console;
-use crate::error::Error;
 use crate::policy::{self, Action};
 use crate::selection::identified;
 use crate::session::{self, Program};
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::plan::Overrides;
 use loadtest_model::protocol::DebugRequest;

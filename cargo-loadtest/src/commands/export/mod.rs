@@ -5,11 +5,11 @@ mod launchers;
 
 use super::{Project, run};
 use crate::cli::{Cli, ExportArgs, LoadArgs};
-use crate::console;
-use crate::error::Error;
-use crate::files;
 use crate::selection::one;
 use document::describe_scenario;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use loadtest_model::exit_code::ExitCode;
 use std::path::Path;
 

@@ -9,10 +9,10 @@ mod tests;
 
 use crate::archive::{Archive, ScenarioHistory};
 use crate::cli::{HistoryArgs, ResultFormat};
-use crate::console;
-use crate::error::Error;
 use crate::selection::matching;
 use crate::store::Store;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::exit_code::ExitCode;
 
 /// Prints the runs in the store.

@@ -4,10 +4,10 @@ mod verify;
 
 use super::recorded::{self, ImportedRequests};
 use crate::cli::{ImportArgs, ImportCommand, ImportOutput};
-use crate::console;
-use crate::error::Error;
-use crate::files;
-use crate::import::{
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_import::{
     Dropped, HarOptions, Input, Linked, Mistake, NamedSecret, OpenApiOptions, PostmanOptions,
     Recording, WrittenScenario, correlate, find_left_values, format_source, read_environment,
     read_har, read_jmx, read_k6, read_openapi, read_postman, write_source,

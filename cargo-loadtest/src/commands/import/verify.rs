@@ -1,10 +1,10 @@
 //! `--verify`: runs what was written once, and compares the answers with those of the recording.
 
-use crate::console;
-use crate::error::Error;
-use crate::import::{LeftValue, Recording, WrittenScenario};
 use crate::session;
-use crate::suggestion::join_some;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::suggestion::join_some;
+use loadtest_import::{LeftValue, Recording, WrittenScenario};
 use loadtest_model::protocol::{DebugAnswer, DebugEvent, DebugOutcome};
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Changes to a `Cargo.toml` that leave everything else as its authors wrote it.
 
 use super::source::DependencySource;
-use crate::error::Error;
-use crate::files;
+use loadtest_console::error::Error;
+use loadtest_console::files;
 use std::path::{Path, PathBuf};
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 

@@ -7,12 +7,12 @@ mod source;
 
 use crate::cli::{CargoArgs, InitArgs};
 use crate::config::FILE_NAME;
-use crate::console;
-use crate::error::Error;
-use crate::files;
-use crate::suggestion::join_names;
 use crate::workspace::{Workspace, folder};
 use cargo_metadata::Package;
+use loadtest_console::console;
+use loadtest_console::error::Error;
+use loadtest_console::files;
+use loadtest_console::suggestion::join_names;
 use loadtest_model::exit_code::ExitCode;
 use manifest::{LoadtestOrigin, Manifest};
 use source::DependencySource;

@@ -3,7 +3,7 @@
 //! The name `loadtest` there is another crate's.
 
 use crate::cli::InitArgs;
-use crate::error::Error;
+use loadtest_console::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +48,7 @@ impl DependencySource {
                 rev: args.rev.clone(),
             });
         }
-        let given = crate::process::variable(VARIABLE);
+        let given = loadtest_console::process::variable(VARIABLE);
         if let Some(given) = given.as_deref().or(option_env!("LOADTEST_SOURCE")) {
             return Self::parse(given);
         }

@@ -7,11 +7,11 @@ mod outlook;
 
 use super::{Project, recorded, run, words};
 use crate::cli::{Cli, PlanArgs, ResultFormat};
-use crate::console;
-use crate::error::Error;
 use destination::Destination;
 use loadtest::redact;
 use loadtest::targets::Permissions;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use loadtest_model::exit_code::ExitCode;

@@ -1,8 +1,8 @@
 //! The cases of what must hold beyond the thresholds: the least grade, and nothing worse than the baseline.
 
 use super::{NOT_DECIDED, named_case, plain_lines};
-use crate::console::clean;
 use crate::export::labels::JOURNEY;
+use loadtest_console::console::clean;
 use loadtest_model::card::{Card, ReasonKind};
 use loadtest_model::comparison::{
     Change, Compared, Comparison, ComparisonOutcome, ObservedCompared, Skipped, Subject,

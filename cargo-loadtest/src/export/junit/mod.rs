@@ -9,10 +9,10 @@ mod gate;
 #[cfg(test)]
 mod tests;
 
-use crate::console::clean;
 use crate::export::labels::{
     NOT_RUN, describe_regrading, label_scenarios, label_steps, unique_names,
 };
+use loadtest_console::console::clean;
 use loadtest_model::card::{
     Capacity, Card, ReasonKind, Report, StepRow, ThresholdRow, Verdict, WebSockets,
 };

@@ -1,8 +1,8 @@
 //! Text from outside, made harmless in the Markdown of GitHub and GitLab: no markup, no HTML, no link or
 //! image, and nobody is mentioned. Code spans are what both leave alone.
 
-use crate::console::clean;
 use crate::export::page::split_prose;
+use loadtest_console::console::clean;
 use std::fmt::Write as _;
 
 /// The longest text from outside that is shown.

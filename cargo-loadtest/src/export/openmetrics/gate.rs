@@ -2,8 +2,8 @@
 
 use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample, add_up, flag_value};
-use crate::console::clean;
 use crate::export::labels::unique_names;
+use loadtest_console::console::clean;
 use loadtest_model::comparison::{Change, Compared, Comparison, ComparisonOutcome};
 
 /// A family with a sample per compared figure: its name and the value.

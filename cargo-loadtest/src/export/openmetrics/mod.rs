@@ -9,8 +9,8 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use crate::console::clean;
 use crate::export::labels::{describe_regrading, label_scenarios, label_steps, unique_names};
+use loadtest_console::console::clean;
 use loadtest_model::card::{Capacity, Card, Report, StepRow, Trust};
 use loadtest_model::exit_code::ExitCode;
 use loadtest_model::metrics::WebSocketTally;

@@ -1,7 +1,7 @@
 //! The text of OpenMetrics: families, and samples with their labels.
 
-use crate::console::clean;
 use crate::export::labels::round_to_micros;
+use loadtest_console::console::clean;
 use loadtest_model::card::Quantiles;
 use std::fmt::Write as _;
 

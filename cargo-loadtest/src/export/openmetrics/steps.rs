@@ -2,8 +2,8 @@
 
 use super::LabelledCard;
 use super::page::{Labels, MetricsText, Sample};
-use crate::console::clean;
 use crate::export::labels::unique_names;
+use loadtest_console::console::clean;
 use loadtest_model::card::{GroupRow, InnerRow, Quantiles, StepRow, StreamRow};
 
 /// A family with a sample per step: its name and the figure.

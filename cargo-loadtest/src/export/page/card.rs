@@ -5,7 +5,7 @@ use super::{
     generators, is_error_rate_alarming, steps, streams, tone_of_grade, tone_of_verdict, traces,
     units, websockets,
 };
-use crate::console::clean;
+use loadtest_console::console::clean;
 use loadtest_model::card::{Card, Reason, Report};
 use loadtest_model::comparison::ComparisonOutcome;
 use loadtest_model::display;

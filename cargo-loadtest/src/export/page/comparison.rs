@@ -2,8 +2,8 @@
 //! rows, the rest as sentences.
 
 use super::{Block, Column, Section, Sentence, Table, TableCell, Tone};
-use crate::console::clean;
 use crate::export::labels::JOURNEY;
+use loadtest_console::console::clean;
 use loadtest_model::card::Card;
 use loadtest_model::comparison::{
     BaselineComparison, Change, Compared, Comparison, ComparisonOutcome, Figure, ObservedCompared,

@@ -2,8 +2,8 @@
 
 use super::card::shown_reasons;
 use super::{Block, Column, Fact, Form, Section, Sentence, Table, TableCell, Tone};
-use crate::console::clean;
 use crate::export::chart;
+use loadtest_console::console::clean;
 use loadtest_model::card::{Card, Report, Trust};
 use loadtest_model::display;
 use loadtest_model::metrics::status_label;

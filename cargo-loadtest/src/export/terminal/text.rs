@@ -1,7 +1,7 @@
 //! Lines of styled text whose width is known. What is shown is cleaned here, wherever it comes from.
 
-pub(crate) use crate::console::clean;
 use anstyle::{AnsiColor, Color, Style};
+pub(crate) use loadtest_console::console::clean;
 use std::fmt::Write as _;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 

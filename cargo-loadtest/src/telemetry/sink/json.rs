@@ -1,9 +1,9 @@
 //! Lines of JSON: one for each second and each part of a scenario. `docs/intervals.schema.json` describes them.
 
 use super::{Sent, Sink};
-use crate::process::{Stream, write_to};
 use crate::telemetry::family::FamilyKind;
 use crate::telemetry::interval::{Interval, Series, SeriesValue};
+use loadtest_console::process::{Stream, write_to};
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::Write as _;

@@ -84,7 +84,7 @@ impl ScrapePage {
         waits.then(|| {
             format!(
                 "waiting for a last scrape (at most {}; Ctrl-C ends it)",
-                crate::units::show(self.linger)
+                loadtest_console::units::show(self.linger)
             )
         })
     }

@@ -1,12 +1,12 @@
 //! What the compiler says of a file: its messages, each at the option or step that it is about.
 
-use crate::error::Error;
 use crate::ui::command::RunningCommand;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::guard::SECRET_VARIABLE;
 use crate::workspace::{cargo_check, folder};
 use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticSpan};
+use loadtest_console::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

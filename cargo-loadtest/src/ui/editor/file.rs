@@ -2,9 +2,9 @@
 
 use super::sources::list_sources;
 use crate::commands::duplicate::find_source;
-use crate::error::Error;
 use crate::source::{FileSource, ScenarioSource, read_source};
 use crate::ui::dashboard::Dashboard;
+use loadtest_console::error::Error;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 

@@ -3,8 +3,8 @@
 //! Nobody signs in here: the proxy does that, gives the name in a header, and proves itself by a secret that both have.
 
 use super::{is_same_secret, single};
-use crate::error::Error;
 use http::{HeaderMap, HeaderName};
+use loadtest_console::error::Error;
 use url::Url;
 
 /// The variable with the secret that the proxy sends.

@@ -189,7 +189,7 @@ fn many_refusals_in_a_minute_are_told() {
 
 const PROXY_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-fn proxy(url: &str, secret: &str) -> Result<Proxy, crate::error::Error> {
+fn proxy(url: &str, secret: &str) -> Result<Proxy, loadtest_console::error::Error> {
     Proxy::new(url, "x-user", Some(secret.to_owned()))
 }
 

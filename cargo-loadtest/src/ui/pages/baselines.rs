@@ -2,12 +2,12 @@
 
 use super::text::render_time;
 use crate::baselines::{BaselineRun, Baselines};
-use crate::error::Error;
 use crate::policy::Action;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::Content;
 use crate::ui::frame::Section;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use loadtest_model::display;
 use maud::html;
 

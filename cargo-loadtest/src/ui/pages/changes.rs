@@ -2,12 +2,12 @@
 
 use super::load::{EnteredLoad, check_load, collect_flags};
 use super::{edit, journey, scenario, scenarios};
-use crate::error::Error;
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::{Dashboard, Flags, Journey};
 use crate::ui::editor::find_scenario;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use std::sync::Arc;
 
 /// Does what a form asks for, and leads to the page that shows the result.

@@ -7,12 +7,12 @@ use super::text::{
 use crate::archive::{Archive, Entry};
 use crate::baselines::Baselines;
 use crate::commands::compare::compare_by_name;
-use crate::error::Error;
 use crate::export::html::sheet::render_section;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::{Content, Section};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use maud::{Markup, html};
 
 /// The runs to choose from.

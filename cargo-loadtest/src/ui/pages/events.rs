@@ -2,10 +2,10 @@
 
 use super::text::{render_run_link, render_time, render_verdict};
 use crate::archive::Entry;
-use crate::error::Error;
 use crate::notify::read_deliveries;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::{Content, Section};
+use loadtest_console::error::Error;
 use maud::{Markup, html};
 
 /// The events that the page shows.

@@ -2,13 +2,13 @@
 
 use super::text::render_run_link;
 use crate::baselines::Baselines;
-use crate::error::Error;
 use crate::store::RunFolder;
 use crate::ui::answer::Answer;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::Section;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use loadtest_model::display;
 use maud::{Markup, html};
 

@@ -3,7 +3,6 @@
 use super::removal::render_removal;
 use super::text::render_time;
 use crate::baselines::Baselines;
-use crate::error::Error;
 use crate::export::Format;
 use crate::export::html::render_report;
 use crate::policy::Action;
@@ -15,6 +14,7 @@ use crate::ui::live;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use jiff::Timestamp;
+use loadtest_console::error::Error;
 use loadtest_model::card::{Card, Report, Setting, Verdict};
 use maud::{Markup, html};
 use std::collections::BTreeMap;

@@ -7,12 +7,12 @@ use super::text::{
     render_verdict,
 };
 use crate::archive::Entry;
-use crate::error::Error;
 use crate::policy::Action;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::{Content, Section};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use loadtest_model::display;
 use maud::{Markup, html};
 

@@ -8,13 +8,13 @@ use super::text::{
 };
 use crate::archive::{Entry, Row, ScenarioHistory, SettingHistory, VersionHistory};
 use crate::commands::duplicate::find_source;
-use crate::error::Error;
 use crate::policy::Action;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::editor::find_scenario;
 use crate::ui::frame::{Content, Section};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display;
 use maud::{Markup, html};

@@ -7,7 +7,6 @@ use super::text::{
     render_time, render_verdict,
 };
 use crate::archive::Entry;
-use crate::error::Error;
 use crate::policy::Action;
 use crate::ui::dashboard::{Dashboard, Flags};
 use crate::ui::editor::list_sources;
@@ -15,6 +14,7 @@ use crate::ui::frame::{Content, Section};
 use crate::ui::listing::Listing;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
+use loadtest_console::error::Error;
 use loadtest_model::display;
 use maud::{Markup, html};
 use std::sync::Arc;

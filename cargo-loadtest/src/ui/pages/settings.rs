@@ -1,9 +1,9 @@
 //! The effective configuration, and where each value comes from.
 
 use crate::commands::config::describe_tables;
-use crate::error::Error;
 use crate::ui::dashboard::Dashboard;
 use crate::ui::frame::{Content, Section};
+use loadtest_console::error::Error;
 use maud::html;
 
 /// The editors that places in source can lead to, by the schemes of their addresses.

@@ -6,8 +6,8 @@ mod tests;
 
 use crate::cli::{LauncherArgs, LauncherCommand};
 use crate::config::is_loopback;
-use crate::console;
-use crate::error::Error;
+use loadtest_console::console;
+use loadtest_console::error::Error;
 use loadtest_model::definition::ScenarioDef;
 use loadtest_model::display::format_span;
 use loadtest_model::plan::Plan;

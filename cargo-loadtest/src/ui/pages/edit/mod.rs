@@ -7,7 +7,6 @@ mod form;
 #[cfg(test)]
 mod tests;
 
-use crate::error::Error;
 use crate::source::{
     Diff, Edit, EditRefusal, LineKind, NewStep, OptionValue, RefusedEdit, apply_checked_edits,
     replace_source,
@@ -26,6 +25,7 @@ pub(in crate::ui) use draft::Draft;
 pub(in crate::ui) use fields::render_option_fields;
 use form::render_form;
 use http::StatusCode;
+use loadtest_console::error::Error;
 use maud::{Markup, html};
 use std::path::Path;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 use super::*;
 use crate::cli::{Cli, Command, parse};
 use crate::commands::Project;
-use crate::interrupt::Interrupts;
 use crate::store::{RunFolder, Store};
 use crate::ui::guard::{Door, Guard};
+use loadtest_console::interrupt::Interrupts;
 use loadtest_model::record::{RunRecord, SCHEMA_VERSION};
 use std::fs;
 use std::path::PathBuf;

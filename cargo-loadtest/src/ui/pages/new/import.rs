@@ -1,7 +1,6 @@
 //! New tests from a copied curl command, a HAR, an OpenAPI document or a Postman collection.
 
 use super::{Entered, find_load_test, render_places, show};
-use crate::error::Error;
 use crate::source::{Diff, EditedSource, add_module, create_source, read_source, replace_source};
 use crate::ui::answer::Answer;
 use crate::ui::command::{CommandOutput, run_command_with_input};
@@ -12,6 +11,7 @@ use crate::ui::pages::text::render_output;
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use crate::workspace::LoadTest;
+use loadtest_console::error::Error;
 use maud::{Markup, html};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 mod import;
 mod scenario;
 
-use crate::error::Error;
 use crate::policy::Action;
 use crate::source::RefusedField;
 use crate::ui::answer::Answer;
@@ -12,6 +11,7 @@ use crate::ui::frame::{Content, Section, render_page};
 use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use crate::workspace::LoadTest;
+use loadtest_console::error::Error;
 use maud::{Markup, html};
 
 pub(super) use import::{read, save};

@@ -1,7 +1,6 @@
 //! An empty scenario: one step, and a load if it is given.
 
 use super::{Entered, find_load_test, render_places, show};
-use crate::error::Error;
 use crate::source::{
     Diff, NewScenario, NewStep, OptionValue, ParameterList, RefusedField, add_checked_scenario,
     read_source, replace_source,
@@ -15,6 +14,7 @@ use crate::ui::request::Fields;
 use crate::ui::route::Route;
 use crate::workspace::LoadTest;
 use http::StatusCode;
+use loadtest_console::error::Error;
 use loadtest_language::METHODS;
 use maud::{Markup, html};
 use std::sync::Arc;
