@@ -163,7 +163,7 @@ impl Said {
         match role {
             HeaderRole::Length => self.length = Some(parse_length(value, self.length)),
             HeaderRole::TransferEncoding => {
-                self.is_chunked = Some(list_ends_with(value, "chunked"))
+                self.is_chunked = Some(list_ends_with(value, "chunked"));
             }
             HeaderRole::Connection if value == b"keep-alive" => self.keeps = true,
             HeaderRole::Connection => {
