@@ -109,18 +109,21 @@ impl Error {
     }
 
     /// Adds what to do instead.
+    #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
         let help = Some(help.into());
         Self { help, ..self }
     }
 
     /// Adds the cause.
+    #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source = Some(source.into());
         Self { source, ..self }
     }
 
     /// Marks an error that a caller handles.
+    #[must_use]
     pub fn of_kind(self, kind: Kind) -> Self {
         Self { kind, ..self }
     }

@@ -61,6 +61,9 @@ fn with_replacement<T>(ask: impl FnOnce(&mut Replacement) -> T) -> Option<T> {
 }
 
 /// Returns the working directory.
+///
+/// # Errors
+/// It is gone, or may not be read.
 pub fn directory() -> io::Result<PathBuf> {
     match with_replacement(|process| process.directory.clone()) {
         Some(directory) => Ok(directory),
@@ -109,6 +112,9 @@ pub fn leave_no_core() {
 }
 
 /// Writes to a standard stream, and flushes it.
+///
+/// # Errors
+/// It takes nothing: it is closed, say, or its disk is full.
 pub fn write_to(stream: Stream, bytes: &[u8]) -> io::Result<()> {
     let captured = with_replacement(|process| match stream {
         Stream::Output => process.output.extend_from_slice(bytes),
@@ -128,6 +134,9 @@ pub fn write_to(stream: Stream, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Reads at most `limit` bytes of standard input.
+///
+/// # Errors
+/// It cannot be read.
 pub fn read_input(limit: u64) -> io::Result<Vec<u8>> {
     if let Some(input) = with_replacement(|process| process.input.clone()) {
         let limit = usize::try_from(limit)

@@ -46,6 +46,9 @@ struct TimedExchange {
 }
 
 /// Reads an archive.
+///
+/// # Errors
+/// The first thing that is no such input, and where it stands.
 pub fn read_har(input: &Input, options: &HarOptions) -> Result<Recording, Mistake> {
     let root = document::read(input)?;
     let mut recording = Recording::default();

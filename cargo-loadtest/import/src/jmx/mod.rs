@@ -21,6 +21,9 @@ use element::{Element, PlanItem, pair_items, read_plan};
 use plan::PlanReader;
 
 /// Reads a plan.
+///
+/// # Errors
+/// The first thing that is no such input, and where it stands.
 pub fn read_jmx(input: &Input) -> Result<Recording, Mistake> {
     let root = read_plan(input)?;
     let trees = root.children.iter().filter(|child| child.tag == "hashTree");

@@ -47,6 +47,9 @@ const OPTIONS: &str = "vus duration iterations stages scenarios thresholds tags 
     insecureSkipTLSVerify userAgent summaryTrendStats discardResponseBodies setupTimeout teardownTimeout ext cloud";
 
 /// Reads a script.
+///
+/// # Errors
+/// The first thing that is no such input, and where it stands.
 pub fn read_k6(input: &Input) -> Result<Recording, Mistake> {
     let tree = parse_script(input)?;
     let root = tree.root_node();

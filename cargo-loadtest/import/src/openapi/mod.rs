@@ -46,6 +46,9 @@ pub struct OpenApiOptions {
 }
 
 /// Reads a description.
+///
+/// # Errors
+/// The first thing that is no such input, and where it stands.
 pub fn read_openapi(input: &Input, options: &OpenApiOptions) -> Result<Recording, Mistake> {
     let root = tree::read(input)?;
     let document = ApiDocument::new(&root, &input.text, &options.parameters);

@@ -26,6 +26,9 @@ pub struct PostmanEnvironment {
 }
 
 /// Reads an environment that was exported.
+///
+/// # Errors
+/// The first thing that is no such input, and where it stands.
 pub fn read_environment(input: &Input) -> Result<PostmanEnvironment, Mistake> {
     let root = document::read(input)?;
     let root = root.get("environment").unwrap_or(&root);

@@ -169,6 +169,9 @@ struct EventScript {
 }
 
 /// Reads a collection.
+///
+/// # Errors
+/// The first thing that is no such input, and where it stands.
 pub fn read_postman(input: &Input, options: &PostmanOptions) -> Result<Recording, Mistake> {
     let document = document::read(input)?;
     let root = collection::find_collection(&document)?;
