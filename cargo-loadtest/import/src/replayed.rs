@@ -32,6 +32,9 @@ pub struct Replayed {
 }
 
 /// Makes a scenario of a recording, whose files are relative to `root`; `hidden` is the same recording without secrets.
+///
+/// # Errors
+/// The requests are no JSON.
 pub fn replay_recording(
     recording: &Recording,
     hidden: &Recording,

@@ -18,6 +18,9 @@ pub use files::PermittedFiles;
 use request::RequestReader;
 
 /// Reads text as it was copied. Without an environment, variables have no values, but for those of `hosts`.
+///
+/// # Errors
+/// The first thing that is no command, and where it stands.
 pub fn read_text<'e>(
     input: &Input,
     files: &PermittedFiles,
@@ -39,6 +42,9 @@ pub fn read_text<'e>(
 
 /// Reads the words of one command, which a shell has read already; the input is made of them, so that places in
 /// it can be shown.
+///
+/// # Errors
+/// The first thing that is no command, and where it stands.
 pub fn read_words(
     words: &[Vec<u8>],
     files: &PermittedFiles,
