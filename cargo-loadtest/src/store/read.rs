@@ -46,7 +46,7 @@ impl RunFolder {
             match self.read_part(number)? {
                 ScenarioRemains::Ran(scenario) => record.scenarios.push(*scenario),
                 ScenarioRemains::Refused(failure) => {
-                    record.not_run.push(not_run(expected, &failure))
+                    record.not_run.push(not_run(expected, &failure));
                 }
                 ScenarioRemains::Nothing => record.not_run.push(expected),
             }
