@@ -4,10 +4,11 @@ mod html;
 mod load;
 mod url;
 
+use super::base::SOMEWHERE;
 use super::naming::{field_name, unique};
 use super::recording::{
     CodePart, Confidence, Constant, Exchange, Feed, FeedOrder, FeedSource, Group, Origin, Piece,
-    Recording, Reference, ReferenceNumbers, Runs, SOMEWHERE, Secret, Text,
+    Recording, Reference, ReferenceNumbers, Runs, Secret, Text,
 };
 use super::source::{Note, Span};
 use super::text::quote_name;

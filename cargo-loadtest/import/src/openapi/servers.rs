@@ -2,8 +2,8 @@
 
 use super::document::ApiDocument;
 use super::swagger;
+use crate::base::SOMEWHERE;
 use crate::document::Node;
-use crate::recording::SOMEWHERE;
 use crate::source::Mistake;
 use std::fmt::Write as _;
 use url::Url;

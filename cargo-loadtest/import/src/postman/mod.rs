@@ -17,8 +17,9 @@ mod tests;
 mod url;
 mod variables;
 
+use super::base::SOMEWHERE;
 use super::document::{self, Node};
-use super::recording::{Client, Recording, SOMEWHERE, Text};
+use super::recording::{Client, Recording, Text};
 use super::source::{Input, Mistake, Note, Span};
 use collection::PostmanCollection;
 pub(crate) use environment::PostmanEnvironment;

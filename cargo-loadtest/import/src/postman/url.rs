@@ -3,9 +3,10 @@
 use super::environment::{is_disabled, value_text};
 use super::variables::find_variable;
 use super::{ItemReader, dynamic};
+use crate::base::SOMEWHERE;
 use crate::document::Node;
 use crate::migration::{parse_origin, split_authority, split_credentials};
-use crate::recording::{Credentials, Piece, SOMEWHERE, Text};
+use crate::recording::{Credentials, Piece, Text};
 use crate::source::Span;
 use crate::text::percent_encode;
 use std::fmt::Write as _;

@@ -2,14 +2,12 @@
 //!
 //! A reader makes one of its input, the passes transform it, and the writers print it.
 
-mod base;
 mod settings;
 mod stream;
 mod text;
 
 use super::source::{Note, Span};
 use super::text::{URL_ENCODED, percent_decode};
-pub(crate) use base::SOMEWHERE;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub(crate) use settings::{
     AnswerCheck, AnswerTest, CodePart, Feed, FeedOrder, FeedSource, JsonTest, Metric, MetricKind,
@@ -27,7 +25,7 @@ pub struct Recording {
     pub exchanges: Vec<Exchange>,
     /// Warnings: parts of the input that are not imported as they are.
     pub notes: Vec<Note>,
-    /// Secrets, by the number that [`Piece::Secret`] has.
+    /// Secrets, by the number that a piece of a text has.
     pub secrets: Vec<Secret>,
     /// True for a description of requests: its values are examples, which may look random.
     pub(crate) is_described: bool,

@@ -1,8 +1,8 @@
 //! Kinds of bodies, which attributes and functions write alike.
 
 use super::json::{JsonText, is_json_type};
+use crate::hiding::is_usual_form;
 use crate::recording::{BOUNDARY, Body, Exchange, Flat, Header, Part, Recording, Text};
-use crate::secrets::is_usual_form;
 use crate::text::{URL_ENCODED, form_decode};
 
 /// The kind of a body.

@@ -2,8 +2,8 @@
 
 use super::layout::join_items;
 use crate::document::{self, Node, Value};
+use crate::hiding::quote_bare;
 use crate::recording::{Flat, Piece, Recording, Text};
-use crate::secrets::quote_bare;
 use crate::source::Input;
 use serde_json::Number;
 

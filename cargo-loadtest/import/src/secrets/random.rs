@@ -20,7 +20,7 @@ pub(super) fn is_random(value: &str, kind: NameKind) -> bool {
 }
 
 /// Returns true where one of the words of a header is random.
-pub(super) fn is_random_header(value: &str, kind: NameKind) -> bool {
+pub(crate) fn is_random_header(value: &str, kind: NameKind) -> bool {
     is_random_up_to(LONGEST_HEADER, value, kind)
 }
 

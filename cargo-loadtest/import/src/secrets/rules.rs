@@ -42,7 +42,7 @@ pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
 
 /// The kind of a name, which says how random its value has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameKind {
+pub(crate) enum NameKind {
     /// The value is secret, whatever it is.
     Secret,
     /// The value is secret as often as not: `key`, `code`.
@@ -58,7 +58,7 @@ pub(super) enum NameKind {
 }
 
 impl NameKind {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let words = split_name(name);
         let joined = words.concat();
         let is_last = |list: &[String]| words.last().is_some_and(|last| has_word(list, last));

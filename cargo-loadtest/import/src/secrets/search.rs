@@ -84,13 +84,13 @@ pub(crate) fn find_secret_literals(code: &str) -> Vec<SecretMatch> {
 
 /// Returns true where a value has the look of a secret: of a key, a token, or chance. Others may be words, and so the names of
 /// fields.
-pub(super) fn is_recognised(value: &str) -> bool {
+pub(crate) fn is_recognised(value: &str) -> bool {
     looks_secret(value) || is_random(value, NameKind::Plain)
 }
 
 /// Returns true where a part of a text is a name, or in one, and no value: before `=` or `:`, of an element, of a parameter
 /// without a value.
-pub(super) fn is_in_name(text: &str, span: Range<usize>) -> bool {
+pub(crate) fn is_in_name(text: &str, span: Range<usize>) -> bool {
     let is_inner = |letter: char| letter.is_alphanumeric() || "_-.[]%".contains(letter);
     let before = text[..span.start].trim_end_matches(is_inner);
     let after = text[span.end..].trim_start_matches(is_inner);
@@ -350,7 +350,7 @@ pub(crate) fn has_secret(text: &str) -> bool {
 }
 
 /// Returns true where a text has a secret by `find` in it, with a name, or one by its form.
-pub(super) fn has_found(text: &str, find: FindSecrets) -> bool {
+pub(crate) fn has_found(text: &str, find: FindSecrets) -> bool {
     let is_secret_text = |text: &str| {
         redact::names_secret(text)
             || looks_secret(text)

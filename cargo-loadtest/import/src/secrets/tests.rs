@@ -3,6 +3,7 @@
 use super::random::is_random;
 use super::rules::{NameKind, is_secret_user, looks_secret};
 use super::*;
+use crate::hide_secrets;
 use crate::recording::{Body, Exchange, Header, Recording, Text};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 

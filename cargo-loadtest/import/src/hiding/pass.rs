@@ -1,16 +1,14 @@
 //! The secrets pass: replaces secret literals of requests by [`Piece::Secret`], and redacts the words around requests.
 
 use super::forms::{collect_values, has_form_names, is_prose, is_usual_form, names_of, quote_bare};
-use super::random::is_random_header;
-use super::rules::{NameKind, is_secret_segment, is_secret_user};
-use super::{
-    FindSecrets, HiddenValues, find_evident_secrets, find_secret_literals, find_secrets, has_found,
-    is_callback, is_in_name, is_recognised, is_secret_name, is_secret_number, is_secret_value,
-    looks_secret, variable,
-};
 use crate::document::{self, Value};
 use crate::naming::unique;
 use crate::recording::{Body, Credentials, Exchange, Header, Part, Piece, Recording, Secret, Text};
+use crate::secrets::{
+    FindSecrets, HiddenValues, NameKind, find_evident_secrets, find_secret_literals, find_secrets,
+    has_found, is_callback, is_in_name, is_random_header, is_recognised, is_secret_name,
+    is_secret_number, is_secret_segment, is_secret_user, is_secret_value, looks_secret, variable,
+};
 use crate::source::Input;
 use crate::text::{URL_ENCODED, escape_json, form_decode, form_encode, quote_name};
 use base64::prelude::{BASE64_STANDARD, Engine as _};

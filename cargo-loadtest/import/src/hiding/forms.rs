@@ -1,8 +1,8 @@
 //! Shapes of texts with secrets in them: forms, JSON, prose.
 
-use super::{is_callback, is_secret_name};
 use crate::document::{Node, Value};
 use crate::recording::Flat;
+use crate::secrets::{is_callback, is_secret_name};
 use crate::text::{form_decode, form_encode};
 use std::collections::BTreeSet;
 

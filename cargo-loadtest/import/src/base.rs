@@ -1,7 +1,7 @@
 //! The service under test: the origin that most requests go to.
 
-use super::{Constant, Recording, Text};
 use crate::naming::{field_name, unique};
+use crate::recording::{Constant, Recording, Text};
 use crate::text::most_frequent;
 use std::collections::{HashMap, HashSet};
 
