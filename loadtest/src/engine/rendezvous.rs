@@ -168,8 +168,7 @@ impl Drop for PlaceInGroup<'_> {
 }
 
 impl WorkerState {
-    /// Where `step` has a rendezvous, returns the wait there for the other users of the group, which results in the time
-    /// that it took.
+    /// Returns the wait for the other users of the group where `step` has a rendezvous. It ends with the time it took.
     #[inline]
     pub(super) fn rendezvous_at(&self, step: usize) -> Option<impl Future<Output = Duration>> {
         let point = self.meeting_points.points.get(step)?.as_ref()?;

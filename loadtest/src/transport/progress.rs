@@ -228,6 +228,7 @@ impl<'a> CallProgress<'a> {
         }
         if let Some(head_at) = self.head_at.take() {
             add_phase(&mut self.phases.first_byte, head_at - written_at);
+            // Most answers come at once, and to compare two instants costs less than to subtract them.
             let body = if end == head_at {
                 Duration::ZERO
             } else {
